@@ -145,9 +145,9 @@ fuzz: ## run every fuzz target for FUZZTIME=60s
 
 .PHONY: test-arm64 bench bench-train bench-learners bench-accuracy bench-regret
 
-# Tests of all levels and bits, of products of bytes, by which levels differ, and of plain Go's products.
-LEVELS = Level|Bits|Gram|Weighted
-PLAIN  = $(LEVELS)|FMA|MulIs|MulRounds|ClassSums|Targets|Epilogues
+# Tests of all instruction sets and bits, of products of bytes, in which these differ, and of plain Go's products.
+ISAS   = ISA|Bits|Gram|Weighted
+PLAIN  = $(ISAS)|FMA|MulIs|MulRounds|ClassSums|Targets|Epilogues
 
 # Tests of statements about kernels, features, searches, tests and solvers, such as bounds and expected
 # values. They take minutes of emulation, and depend on the processor only through kernels that have
@@ -161,8 +161,8 @@ test-arm64: ## run the tests of the kernels on three emulated Arm CPUs, the test
 	@command -v qemu-aarch64 >/dev/null || { echo "qemu-aarch64 is missing; install it (Debian, Ubuntu: apt-get install qemu-user)"; exit 1; }
 	GOARCH=arm64 go test -c -o build/arm64/internal/blas.test ./internal/blas
 	export BLAS_TEST_LEVELS=i8mm,dotprod,neon,go; $(call emulate,arm64,qemu-aarch64,internal/blas)
-	export QEMU_CPU=neoverse-n1 BLAS_TEST_LEVELS=dotprod,neon,go; $(call emulate,arm64,qemu-aarch64,internal/blas,-test.run '$(LEVELS)')
-	export QEMU_CPU=cortex-a57 BLAS_TEST_LEVELS=neon,go; $(call emulate,arm64,qemu-aarch64,internal/blas,-test.run '$(LEVELS)')
+	export QEMU_CPU=neoverse-n1 BLAS_TEST_LEVELS=dotprod,neon,go; $(call emulate,arm64,qemu-aarch64,internal/blas,-test.run '$(ISAS)')
+	export QEMU_CPU=cortex-a57 BLAS_TEST_LEVELS=neon,go; $(call emulate,arm64,qemu-aarch64,internal/blas,-test.run '$(ISAS)')
 	GOARCH=arm64 BOCHNER_TEST_EXEC=qemu-aarch64 go test -count 1 -vet=off -short -exec qemu-aarch64 -timeout 30m -skip '$(STATEMENTS)' \
 		./internal/exact ./features/... ./models/...
 	go test -count 1 -run Encoded ./internal/blas

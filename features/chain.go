@@ -36,7 +36,7 @@ func (c Chain) New() (Map, error) {
 	if err != nil {
 		return nil, fmt.Errorf("chain: step %d: %w", end+1, err)
 	}
-	return follow(short, last), nil
+	return compose(short, last), nil
 }
 
 // begin draws the maps of all steps but the last.
@@ -76,30 +76,30 @@ func (c Chain) NewShort(form *ShortForm) (Map, error) {
 	if err != nil || m == nil {
 		return nil, err
 	}
-	return follow(first, m), nil
+	return compose(first, m), nil
 }
 
 // FromShortForm returns the map from rows in the short form of c to the features of m, which takes whole rows. It
 // is Gridded, a Hasher or Ranged if m is.
-func FromShortForm(c *ShortForm, m Map) Map { return follow([]Map{expander{c}}, m) }
+func FromShortForm(c *ShortForm, m Map) Map { return compose([]Map{expander{c}}, m) }
 
 // expander maps the short form of rows to whole rows.
 type expander struct{ *ShortForm }
 
 // Dims returns the lengths of both forms.
-func (w expander) Dims() (in, out int) { return w.Row() }
+func (e expander) Dims() (in, out int) { return e.Row() }
 
 // Apply stores the whole rows of the n rows of x in dst. It panics if a slice is too short.
-func (w expander) Apply(dst, x []float32, n int) {
-	if in, out := w.Dims(); n < 0 || len(x) < n*in || len(dst) < n*out {
+func (e expander) Apply(dst, x []float32, n int) {
+	if in, out := e.Dims(); n < 0 || len(x) < n*in || len(dst) < n*out {
 		panic("features: Apply: slice too short")
 	}
-	w.expand(dst, x, n)
+	e.expand(dst, x, n)
 }
 
-// follow returns the composition of the first maps and the last one. It is Gridded, a Hasher or Ranged if
+// compose returns the composition of the first maps and the last one. It is Gridded, a Hasher or Ranged if
 // the last is.
-func follow(first []Map, last Map) Map {
+func compose(first []Map, last Map) Map {
 	if len(first) == 0 {
 		return last
 	}

@@ -44,7 +44,7 @@ type Aliases struct {
 	// process that made it was stopped before it wrote the event.
 	Last json.RawMessage `json:"last,omitempty"`
 
-	// Rebuilt says why the aliases were rebuilt from the history; "" if they were read from the file.
+	// Rebuilt is the reason why the aliases were rebuilt from the history; "" if they were read from the file.
 	Rebuilt string `json:"-"`
 }
 
@@ -197,13 +197,13 @@ func ResolveAlias(ctx context.Context, name string) (string, error) {
 		return "", &storage.ReasonError{Text: fmt.Sprintf("no model of %s is %s; bochner models list shows the aliases", dir,
 			alias), Kind: fs.ErrNotExist}
 	}
-	place := storage.Join(dir, model)
-	exists, err := storage.Exists(ctx, place)
+	path := storage.Join(dir, model)
+	exists, err := storage.Exists(ctx, path)
 	if err == nil && !exists {
 		err = &storage.ReasonError{Text: fmt.Sprintf("%s is the model %s, which no longer exists in %s; promote another, or "+
 			"restore it", alias, model, dir), Kind: fs.ErrNotExist}
 	}
-	return place, err
+	return path, err
 }
 
 // Resolve returns the directory of the model that a name refers to, if it is DIR@champion, DIR@challenger
@@ -238,9 +238,9 @@ func EventFile(dir string, number int) string {
 }
 
 // rebuild replays the events of the history. It returns nil if there are none, and an error if one is
-// missing. why says why the aliases are rebuilt.
+// missing. why is the reason, for messages.
 func rebuild(ctx context.Context, dir, why string) (*Aliases, error) {
-	place, history := storage.Join(dir, AliasFile), storage.Join(dir, HistoryDir)
+	path, history := storage.Join(dir, AliasFile), storage.Join(dir, HistoryDir)
 	all, err := storage.List(ctx, storage.Join(history, "*.json"))
 	if errors.Is(err, storage.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -260,12 +260,12 @@ func rebuild(ctx context.Context, dir, why string) (*Aliases, error) {
 		}
 		if err != nil {
 			const next = "restore one of the two from a copy, or move the directory of the history away and promote a model"
-			return nil, fmt.Errorf("%s %s, and the history does not say which model is champion: %s: %w; %s", place, why,
+			return nil, fmt.Errorf("%s %s, and the history does not say which model is champion: %s: %w; %s", path, why,
 				name, err, next)
 		}
 	}
 	s.Rebuilt = fmt.Sprintf("%s %s: the aliases are those after the last of the %d events in %s, and the next event writes the file anew",
-		place, why, s.Events, history)
+		path, why, s.Events, history)
 	return s, nil
 }
 

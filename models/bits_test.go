@@ -34,7 +34,7 @@ func TestWeightsHaveTheRecordedBits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pieces, err := maxout.Maxout{In: in, Out: 64, Q: 4, Bound: 1000, Seed: 3}.New()
+	pieces, err := maxout.Recipe{In: in, Out: 64, Q: 4, Bound: 1000, Seed: 3}.New()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,14 +64,14 @@ func (v *Intervals) check(m *Manifest) error {
 		return errors.New("intervals are scaled by novelty, but the model has no sketch")
 	}
 	for _, scores := range v.Scores {
-		place := int64(0)
+		rank := int64(0)
 		for i, s := range scores {
-			place = score.NextRank(place)
+			rank = score.NextRank(rank)
 			if !exact.Finite(s) || i > 0 && s > scores[i-1] || m.Task == Regression && s < 0 {
 				return fmt.Errorf("intervals: score %d is %g; want finite numbers in descending order", i, s)
 			}
 		}
-		if place > v.Rows || score.NextRank(place) <= v.Rows {
+		if rank > v.Rows || score.NextRank(rank) <= v.Rows {
 			return fmt.Errorf("intervals: %d scores of %d rows", len(scores), v.Rows)
 		}
 	}
@@ -110,9 +110,9 @@ func (v *Intervals) at(level float64) (int, error) {
 		return 0, &LevelError{level, units, max(units+1, int64(math.Ceil(need-float64(1e-9*need)))), noun}
 	}
 	at := 0
-	for place := int64(1); ; at++ {
-		place = score.NextRank(place)
-		if place > above {
+	for next := int64(1); ; at++ {
+		next = score.NextRank(next)
+		if next > above {
 			return at, nil
 		}
 	}
@@ -144,8 +144,8 @@ func (m *Model) Level(level float64) (Level, error) {
 	return Level{m, at}, err
 }
 
-// levelOf is Level for a method that needs a task.
-func (m *Model) levelOf(task Task, level float64) (Level, error) {
+// levelForTask is Level for a method that needs a task.
+func (m *Model) levelForTask(task Task, level float64) (Level, error) {
 	if has := m.Manifest.Task; has != task {
 		text := map[Task]string{Regression: "a regression, which has intervals: call Intervals", Embedding: "an embedding, " +
 			"which has no intervals or sets", Classification: "a classifier, which has sets of classes: call Sets"}[has]
@@ -182,7 +182,7 @@ func (l Level) Has(output Applied, i int) bool {
 // rows, each target is inside its interval with a probability of at least level. Rows are as for Predict. Nothing is
 // allocated in the steady state. The error is a *LevelError or ErrNoIntervals.
 func (m *Model) Intervals(dst, rows []float64, level float64) error {
-	l, err := m.levelOf(Regression, level)
+	l, err := m.levelForTask(Regression, level)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (m *Model) Intervals(dst, rows []float64, level float64) error {
 // 0. The set contains the true class with a probability of at least level. It always contains the predicted
 // class, so coverage is higher if the model is right more often than level. Errors are as for Intervals.
 func (m *Model) Sets(dst, rows []float64, level float64) error {
-	l, err := m.levelOf(Classification, level)
+	l, err := m.levelForTask(Classification, level)
 	if err != nil {
 		return err
 	}

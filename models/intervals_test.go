@@ -22,10 +22,10 @@ func certain(t testing.TB, m *Model, n int64) *Model {
 	}
 	m.Manifest.Sketch = NewSketch(l, 0.25)
 	v := &Intervals{Rows: n, Folds: 5, Scaled: !m.Classifies(), Scores: [][]float32{nil}}
-	for place := int64(1); place <= n; place = score.NextRank(place) {
-		s := float32(n+1-place) / float32(n)
+	for rank := int64(1); rank <= n; rank = score.NextRank(rank) {
+		s := float32(n+1-rank) / float32(n)
 		if m.Classifies() {
-			s = -float32(place) / float32(n+1) // the least probability first
+			s = -float32(rank) / float32(n+1) // the least probability first
 		}
 		v.Scores[0] = append(v.Scores[0], s)
 	}
@@ -33,14 +33,14 @@ func certain(t testing.TB, m *Model, n int64) *Model {
 	return loaded(t, m)
 }
 
-// The score for a level is the one at place n + 1 − ⌈level·(n + 1)⌉ from the top, or the next larger one that
+// The score for a level is the one at rank n + 1 − ⌈level·(n + 1)⌉ from the top, or the next larger one that
 // is kept. It is never too far down, also where level·(n + 1) is a whole number.
 func TestLevelsAreExact(t *testing.T) {
 	for _, n := range []int64{1, 9, 10, 99, 100, 763, 5000} {
 		v := Intervals{Rows: n, Folds: 5}
 		var kept []int64
-		for place := int64(1); place <= n; place = score.NextRank(place) {
-			kept = append(kept, place)
+		for rank := int64(1); rank <= n; rank = score.NextRank(rank) {
+			kept = append(kept, rank)
 		}
 		for thousandths := int64(1); thousandths < 1000; thousandths++ {
 			rank := (thousandths*(n+1) + 999) / 1000
@@ -145,7 +145,7 @@ func TestPredictionSetsMatchTheirDefinition(t *testing.T) {
 		if err := errors.Join(m.Probabilities(p, x), m.Predict(class, x), m.Sets(in, x, level)); err != nil {
 			t.Fatal(err)
 		}
-		least := 1 - level // of places 1/10, 2/10, …
+		least := 1 - level // of ranks 1/10, 2/10, …
 		for i, v := range in {
 			want := p[i] >= float64(float32(least)) || int(class[i/3]) == i%3
 			if (v == 1) != want {

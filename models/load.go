@@ -23,18 +23,18 @@ import (
 // ErrBadModel is found by errors.Is in the error for a directory that holds no usable model.
 var ErrBadModel = errors.New("models: not a usable model")
 
-// Error says why a directory holds no usable model. errors.Is finds ErrBadModel in it, and fs.ErrNotExist
+// Error is the reason why a directory holds no usable model. errors.Is finds ErrBadModel in it, and fs.ErrNotExist
 // if there is no model at all.
 type Error struct {
-	Place string // the directory; "" for a file system without a name
-	Err   error
+	Path string // the directory; "" for a file system without a name
+	Err  error
 }
 
 func (e *Error) Error() string {
-	if e.Place == "" {
+	if e.Path == "" {
 		return "models: " + e.Err.Error()
 	}
-	return "models: " + e.Place + ": " + e.Err.Error()
+	return "models: " + e.Path + ": " + e.Err.Error()
 }
 func (e *Error) Unwrap() error        { return e.Err }
 func (e *Error) Is(target error) bool { return target == ErrBadModel }
@@ -50,7 +50,7 @@ func NewError(dir string, reason error) error { return &Error{dir, reason} }
 // inconsistent, or written by a newer version of the program; otherwise it is an error of the file system.
 func Load(fsys fs.FS) (*Model, error) { return load(context.Background(), inFS{fsys}) }
 
-// LoadURI is Load for a directory on disk, or for a place such as gs://bucket/model if the program imports
+// LoadURI is Load for a directory on disk, or for a URI such as gs://bucket/model if the program imports
 // the package of its scheme, io/storage/gcs. The name may be an alias such as gs://bucket/models@champion;
 // see Resolve.
 func LoadURI(ctx context.Context, dir string) (*Model, error) {
@@ -104,7 +104,7 @@ func load(ctx context.Context, dir directory) (*Model, error) {
 		m.Map, err = recipe.New()
 	}
 	if err != nil {
-		return nil, &Error{dir.place(), err}
+		return nil, &Error{dir.path(), err}
 	}
 	return m, nil
 }
@@ -117,7 +117,7 @@ func undrawn(ctx context.Context, dir directory) (*Model, error) {
 	}
 	m.fill, m.explain.dir = m.Manifest.Fill(), dir
 	if err := m.readInput(); err != nil {
-		return nil, &Error{dir.place(), err}
+		return nil, &Error{dir.path(), err}
 	}
 	return m, nil
 }
@@ -130,7 +130,7 @@ func loadFiles(ctx context.Context, dir directory) (*Model, error) {
 	}
 	m, err := decodeManifest(data)
 	if err != nil {
-		return nil, &Error{dir.place(), err}
+		return nil, &Error{dir.path(), err}
 	}
 	take := func(name string, use func(data []byte) error) error {
 		data, err := readListed(ctx, dir, m, name)
@@ -138,7 +138,7 @@ func loadFiles(ctx context.Context, dir directory) (*Model, error) {
 			return err
 		}
 		if err := use(data); err != nil {
-			return &Error{dir.place(), err}
+			return &Error{dir.path(), err}
 		}
 		return nil
 	}
@@ -216,14 +216,14 @@ func ReadFile(ctx context.Context, dir string, m *Manifest, name string) ([]byte
 func readListed(ctx context.Context, dir directory, m *Manifest, name string) ([]byte, error) {
 	f, ok := m.File(name)
 	if !ok {
-		return nil, &Error{dir.place(), fmt.Errorf("no entry for %s", name)}
+		return nil, &Error{dir.path(), fmt.Errorf("no entry for %s", name)}
 	}
 	data, err := read(ctx, dir, name, f.Size)
 	if err != nil {
 		return nil, err
 	}
 	if err := f.Check(data); err != nil {
-		return nil, &Error{dir.place(), err}
+		return nil, &Error{dir.path(), err}
 	}
 	return data, nil
 }
@@ -233,15 +233,15 @@ func read(ctx context.Context, dir directory, name string, limit int64) ([]byte,
 	data, err := dir.read(ctx, name, limit)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &Error{dir.place(), missing(ctx, dir, name)}
+		return nil, &Error{dir.path(), missing(ctx, dir, name)}
 	case errors.Is(err, syscall.ENOTDIR):
-		return nil, &Error{dir.place(), errors.New("is a file, not the directory of a model")}
+		return nil, &Error{dir.path(), errors.New("is a file, not the directory of a model")}
 	case errors.Is(err, syscall.EISDIR):
-		return nil, &Error{dir.place(), fmt.Errorf("%s is a directory; is this the directory of a model?", name)}
+		return nil, &Error{dir.path(), fmt.Errorf("%s is a directory; is this the directory of a model?", name)}
 	case errors.Is(err, fs.ErrInvalid):
-		return nil, &Error{dir.place(), err}
+		return nil, &Error{dir.path(), err}
 	case err != nil:
-		return nil, fmt.Errorf("models: %s: %w", dir.place(), err)
+		return nil, fmt.Errorf("models: %s: %w", dir.path(), err)
 	}
 	return data, nil
 }
@@ -261,7 +261,7 @@ func missing(ctx context.Context, dir directory, name string) error {
 type directory interface {
 	read(ctx context.Context, name string, limit int64) ([]byte, error)
 	exists(ctx context.Context) bool // true if unknown
-	place() string
+	path() string
 }
 
 type inStorage string
@@ -275,7 +275,7 @@ func (d inStorage) exists(ctx context.Context) bool {
 	return exists || err != nil
 }
 
-func (d inStorage) place() string { return string(d) }
+func (d inStorage) path() string { return string(d) }
 
 type inFS struct{ fsys fs.FS }
 
@@ -306,8 +306,8 @@ func (d inFS) exists(context.Context) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// place is the directory of os.DirFS.
-func (d inFS) place() string {
+// path is the directory of os.DirFS.
+func (d inFS) path() string {
 	if v := reflect.ValueOf(d.fsys); v.Kind() == reflect.String {
 		return v.String()
 	}

@@ -86,7 +86,7 @@ type Extensions struct {
 	Threshold *Threshold `json:"threshold,omitempty"`
 	// Segments are rows that have weights of their own; nil for none.
 	Segments *Segments `json:"segments,omitempty"`
-	// Sketch says how far rows are from the training rows; nil if that is not known.
+	// Sketch measures how far rows are from the training rows; nil if the model has none.
 	Sketch *Sketch `json:"sketch,omitempty"`
 	// Intervals has the scores behind intervals and sets; nil if the model has none.
 	Intervals *Intervals `json:"intervals,omitempty"`
@@ -117,18 +117,18 @@ type Checksums struct {
 // search has seen the rows of all folds but the first.
 const ByAllFolds = "all_folds"
 
-// Learner says how the weights were fitted.
+// Learner describes how the weights were fitted.
 type Learner struct {
 	Kind   string  `json:"kind"`   // ridge, svm, sgd or pca
 	Lambda float64 `json:"lambda"` // the λ of the weights, on the mean loss
 	Folds  int     `json:"folds"`  // number of folds of the cross-validation; 1 if there was none
-	// Split says which columns assign rows to folds; nil if their content does.
+	// Split is the rule by which columns assign rows to folds; nil if the content of rows does.
 	Split *profile.FoldRule `json:"split,omitempty"`
 	Table []ridge.CVResult  `json:"table,omitempty"` // results for each λ
 	// RuledOut has the values of λ that are not in the table because results on a part of the features,
 	// with the same held-out rows, ruled them out.
 	RuledOut []float64 `json:"ruled_out,omitempty"`
-	// Select says what chose λ: error or log_loss on the rows of the first fold; ByAllFolds, if the table
+	// Select is what chose λ: error or log_loss on the rows of the first fold; ByAllFolds, if the table
 	// has only the first fold; or "", the least mean squared error in the table.
 	Select string       `json:"select,omitempty"`
 	Log    *TrainingLog `json:"log,omitempty"` // of an iterative learner
@@ -251,7 +251,7 @@ func NewFileEntry(name string, data []byte) FileEntry {
 	return FileEntry{Name: name, Size: int64(len(data)), SHA256: hexDigest(data)}
 }
 
-// Check returns an error that says how the content of a file differs from its entry.
+// Check returns an error if the content of a file differs from its entry.
 func (f FileEntry) Check(data []byte) error {
 	switch {
 	case int64(len(data)) != f.Size:

@@ -107,10 +107,10 @@ func recipes(t testing.TB) map[string]features.Recipe {
 		"matern":     fourier.Matern{In: in, Out: out, Width: 1, Nu: 1.5},
 		"cauchy":     fourier.Cauchy{In: in, Out: out, Width: 1},
 		"learned":    found,
-		"maxout":     maxout.Maxout{In: in, Out: out, Q: 4, Bound: 4},
+		"maxout":     maxout.Recipe{In: in, Out: out, Q: 4, Bound: 4},
 		"harmonic": learned.Harmonics{In: in,
 			Terms: []learned.Harmonic{{Degree: 1, Index: 0, Count: 1}, {Degree: 2, Index: 1, Count: 2}}},
-		"linear": identity.Identity{In: in, Bound: 8},
+		"linear": identity.Recipe{In: in, Bound: 8},
 		"skeleton": skeleton.Compositional{Out: out, Skeleton: skeleton.Skeleton{
 			Columns: in, Space: skeleton.Space{Circle: 2}, Layers: []skeleton.Layer{{Full: true,
 				Activation: skeleton.Activation{Exponential: 1}}},
@@ -276,7 +276,7 @@ func TestInvalidRowsAreRowErrors(t *testing.T) {
 		e.Column != 0 {
 		t.Errorf("in the second block: %v", err)
 	}
-	big := on(t, identity.Identity{In: 2, Bound: 1})
+	big := on(t, identity.Recipe{In: 2, Bound: 1})
 	if err := loaded(t, big).Predict(dst, []float64{3e38, -3e38}); !errors.As(err, &e) || e.Row != 0 || e.Column != -1 {
 		t.Errorf("scores beyond float32: %v", err)
 	}
@@ -368,7 +368,7 @@ func TestConcurrentProbabilitiesMatchSequentialOnes(t *testing.T) {
 
 func TestMissingModelIsErrNotExist(t *testing.T) {
 	dir := t.TempDir()
-	at := func(place string) error { _, err := LoadURI(t.Context(), place); return err }
+	at := func(path string) error { _, err := LoadURI(t.Context(), path); return err }
 	in := func(fsys fs.FS) error { _, err := Load(fsys); return err }
 	whole := stored(t, classifier(t))
 	if err := in(whole); err != nil {
@@ -377,7 +377,7 @@ func TestMissingModelIsErrNotExist(t *testing.T) {
 	delete(whole, WeightsFile)
 	for _, c := range []struct {
 		err    error
-		place  string
+		path   string
 		absent bool
 	}{
 		{at(filepath.Join(dir, "none")), filepath.Join(dir, "none"), true},
@@ -392,8 +392,8 @@ func TestMissingModelIsErrNotExist(t *testing.T) {
 	} {
 		var e *Error
 		if !errors.As(c.err, &e) || !errors.Is(c.err, ErrBadModel) || errors.Is(c.err, fs.ErrNotExist) != c.absent ||
-			e.Place != c.place {
-			t.Errorf("%v: absent %t, want %t at %q", c.err, errors.Is(c.err, fs.ErrNotExist), c.absent, c.place)
+			e.Path != c.path {
+			t.Errorf("%v: absent %t, want %t at %q", c.err, errors.Is(c.err, fs.ErrNotExist), c.absent, c.path)
 		}
 	}
 }

@@ -18,7 +18,7 @@ const (
 	Logistic = "logistic" // 1/(1 + exp(−s_c)), divided by the sum over classes
 )
 
-// Probabilities says how the scores of a classifier become probabilities.
+// Probabilities is the method that turns the scores of a classifier into probabilities.
 type Probabilities struct {
 	// Kind is Softmax, Logistic, score.Platt or score.Isotonic.
 	Kind   score.Method             `json:"kind"`

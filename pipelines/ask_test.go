@@ -387,10 +387,10 @@ func TestShapleyValuesAreMeansOverAllOrders(t *testing.T) {
 			}
 		}
 		orders([]int{0, 1, 2, 3}, nil, 1)
-		if got := *row.Worth.Shapley; math.Abs(got-want) > 1e-12 {
+		if got := *row.Contribution.Shapley; math.Abs(got-want) > 1e-12 {
 			t.Errorf("group %d: %.15g, by all orders %.15g", g, got, want)
 		}
-		total += *row.Worth.Shapley
+		total += *row.Contribution.Shapley
 	}
 	if all := *answer.Tables[0].Rows[4].R2; math.Abs(total-all) > 1e-12 {
 		t.Errorf("the values add up to %.15g, R² is %.15g", total, all)

@@ -23,7 +23,7 @@ func TestRecipeRejectsOptionsThatItDetermines(t *testing.T) {
 		"search":       func(o *options.Train) { o.Search = options.SearchNone },
 		"group_column": func(o *options.Train) { o.Split.Group = []string{"who"} },
 		"drop":         func(o *options.Train) { o.Data.Drop = []string{"x"} },
-		"worth":        func(o *options.Train) { o.Size.Worth = 0.01 },
+		"worth":        func(o *options.Train) { o.Size.MinGain = 0.01 },
 		"kernel":       func(o *options.Train) { o.Kernel = &fourier.GaussianOptions{} },
 		"learner":      func(o *options.Train) { o.Learner = svm.NewLearnerOptions() },
 	} {

@@ -32,7 +32,7 @@ func init() {
 func (o *joinedOptions) Validate() error { return nil }
 
 func (o *joinedOptions) Size(in int) kernel.Size {
-	return kernel.Size{Features: o.Features + 8, Map: 4 * int64(in*o.Features), TakesShort: true}
+	return kernel.Size{Features: o.Features + 8, MapBytes: 4 * int64(in*o.Features), TakesShort: true}
 }
 
 func (o *joinedOptions) Choose(d *kernel.Data) (*kernel.Choice, error) {

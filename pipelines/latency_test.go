@@ -204,7 +204,7 @@ func TestLinesAreCountedOnceWhereAFileIsReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Rows.Used != 139 || len(r.Rows.Listed) != 1 || r.Rows.Listed[0].Place() != data[0]+":52:2" {
+	if r.Rows.Used != 139 || len(r.Rows.Listed) != 1 || r.Rows.Listed[0].Position() != data[0]+":52:2" {
 		t.Errorf("%+v", r.Rows)
 	}
 }

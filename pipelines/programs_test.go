@@ -129,7 +129,7 @@ func (k *programKind) runProgram(seeds []uint64, counts *programCounts) (err err
 	w := &world{programKind: k, programCounts: counts, m: disktest.New(), root: newRoot(), found: map[string]string{}}
 	defer disk.Swap(w.m)()
 	defer storage.Flush()
-	defer func() { err = errors.Join(err, blas.SetLevel(blas.Levels()[0])) }()
+	defer func() { err = errors.Join(err, blas.SetISA(blas.ISAs()[0])) }()
 	for name, content := range k.recipe {
 		w.m.Put(w.root+"/recipe/"+name, []byte(content))
 	}
@@ -215,8 +215,8 @@ func (w *world) do(what string, run func(options.Job) error) error {
 	if w.r.IntN(3) == 0 {
 		o.Engine.Checkpoint = -1
 	}
-	level := blas.Levels()[w.r.IntN(len(blas.Levels()))]
-	if err := blas.SetLevel(level); err != nil {
+	level := blas.ISAs()[w.r.IntN(len(blas.ISAs()))]
+	if err := blas.SetISA(level); err != nil {
 		return err
 	}
 	killed := ""

@@ -28,7 +28,7 @@ func TestSizeIsChosenForFoundFeatures(t *testing.T) {
 		return y
 	}
 	bumps := func(x []float64) float64 { return 2*math.Sin(15*x[0])*math.Cos(15*x[1]) + x[2]*x[3] + x[4] }
-	sizes := map[string]options.Size{"worth": {Worth: 0.5}, "time": {Time: 24 * time.Hour}}
+	sizes := map[string]options.Size{"worth": {MinGain: 0.5}, "time": {Time: 24 * time.Hour}}
 	for name, c := range map[string]struct {
 		columns, first int
 		of             func(x []float64) float64

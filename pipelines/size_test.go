@@ -68,9 +68,9 @@ func TestModelOfAChosenSizeEqualsTrainingWithThatSize(t *testing.T) {
 		size           options.Size
 		least, most    int
 	}{
-		{600, false, false, options.Size{Worth: 0.001}, 512, 512},
-		{600, false, true, options.Size{Worth: 0.001}, 512, 512},
-		{3000, true, false, options.Size{Worth: 0.001}, 1024, 1024},
+		{600, false, false, options.Size{MinGain: 0.001}, 512, 512},
+		{600, false, true, options.Size{MinGain: 0.001}, 512, 512},
+		{3000, true, false, options.Size{MinGain: 0.001}, 1024, 1024},
 		{600, false, false, options.Size{Time: time.Nanosecond}, 512, 512},
 		{3000, true, false, options.Size{Time: 24 * time.Hour}, 1024, 1024},
 	} {
@@ -154,11 +154,11 @@ func TestUnavailableSizesAreRejected(t *testing.T) {
 	}
 	for want, change := range map[string]func(*options.Train){
 		"--worth needs held-out errors": func(o *options.Train) {
-			o.Size.Worth, o.Lambda.Path = 0.001,
+			o.Size.MinGain, o.Lambda.Path = 0.001,
 				[]float64{1}
 		},
-		"--worth compares trainings by exact sums": func(o *options.Train) { o.Size.Worth, o.Learner = 0.001, of("sgd") },
-		"worth must be at least 0 and below 1":     func(o *options.Train) { o.Size.Worth = 2 },
+		"--worth compares trainings by exact sums": func(o *options.Train) { o.Size.MinGain, o.Learner = 0.001, of("sgd") },
+		"worth must be at least 0 and below 1":     func(o *options.Train) { o.Size.MinGain = 2 },
 		"time must be 0":                           func(o *options.Train) { o.Size.Time = -1 },
 		"--time and --max_time": func(o *options.Train) {
 			o.Size.Time, o.Learner = 1,

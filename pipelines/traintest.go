@@ -29,10 +29,10 @@ func TrainAndTest(ctx context.Context, o options.TrainAndTest) (*results.TrainAn
 			return nil, err
 		}
 		opts := (spec.Options{Train: o.Train}).PrepareOptions()
-		if o.Data.Part, result.Test.HeldOut, err = prepare.HoldOutTest(ctx, opts, o.TestShare); err != nil {
+		if o.Data.TestSplit, result.Test.HeldOut, err = prepare.HoldOutTest(ctx, opts, o.TestShare); err != nil {
 			return nil, err
 		}
-		test.Part = o.Data.Part.Other()
+		test.TestSplit = o.Data.TestSplit.Other()
 	}
 	if result.Train, err = Train(ctx, o.Train); result.Train == nil {
 		return nil, err

@@ -64,7 +64,7 @@ func heldOut(t *testing.T, o options.Train, share float64) (held []int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Data.Part = part.Other()
+	o.Data.TestSplit = part.Other()
 	d, err := dataset.Open(t.Context(), o.Data)
 	if err != nil {
 		t.Fatal(err)

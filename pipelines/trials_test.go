@@ -103,7 +103,7 @@ func TestTimeLimitIsATotal(t *testing.T) {
 	}
 	notes := strings.Join(r.Notes, "\n")
 	for _, want := range []string{"time limit 1ns reached: lambda 0.001, 0.0001 not tried",
-		"the weights are those of the trial", "not converged"} {
+		"the weights are from the trial", "not converged"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no note says %q:\n%s", want, notes)
 		}

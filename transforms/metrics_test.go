@@ -127,10 +127,11 @@ func countedRun(t *testing.T, execute func(context.Context, *beam.Pipeline) (bea
 		transforms.Write(s, at("sum"), sum)
 		transforms.WriteLines(s, at("reports"), reports)
 	} else {
-		st := gram.State{Dir: dir, Reports: at("reports"), Sum: at("sum"), Fit: at("fit"), Weights: at("weights"),
+		st := gram.State{Dir: dir, Reports: at("reports"), Sum: at("sum"), FitReport: at("fit"), Weights: at("weights"),
 			Trials: at("trials"), Sketch: at("spread")}
 		parts, reports := gram.Sums(s, sc, st)
-		transforms.Write(s, st.Fit, gram.Solve(s, sc, st, gram.Index(s, sc, st, gram.Merge(s, sc, st, parts), reports)))
+		index := gram.Index(s, sc, st, gram.Merge(s, sc, st, parts), reports)
+		transforms.Write(s, st.FitReport, gram.Solve(s, sc, st, index))
 	}
 	result, err := execute(ctx, p)
 	if err != nil {

@@ -32,9 +32,9 @@ type Pass struct {
 	Target *Labeling `json:"target,omitempty"` // how labels become numbers; nil if they are not read
 	// EqualWeights says that all rows have the same weight, or none. Blocks then have no weights.
 	EqualWeights bool `json:"equal_weights,omitempty"`
-	// Rule says which columns assign rows to folds; nil if the content of the rows does.
+	// Rule is the rule by which columns assign rows to folds; nil if the content of the rows does.
 	Rule *profile.FoldRule `json:"rule,omitempty"`
-	// Copies says which rows are assigned to folds copy by copy; nil if none are.
+	// Copies lists the rows that are assigned to folds copy by copy; nil if there are none.
 	Copies *profile.Copies `json:"copies,omitempty"`
 
 	// Stripes is Scan.Stripes, which changes no result and so is not in the pass file.
@@ -60,7 +60,7 @@ type File struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Labeling says how a label becomes a number: the index of its class, or, without classes,
+// Labeling maps a label to a number: the index of its class, or, without classes,
 // the number itself.
 type Labeling struct {
 	Classes *schema.Vocabulary `json:"classes,omitempty"`

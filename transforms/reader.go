@@ -30,7 +30,7 @@ type Reader struct {
 	Task
 	Number int
 	Stripe int // of Scan.Stripes
-	// Request says what the blocks hold besides values; Label and Mode are set by Read.
+	// Request chooses what the blocks hold besides values; Label and Mode are set by Read.
 	Request dataset.Request
 	// Saver, unless nil, stores the work between shards: Each then continues from the reader's last
 	// checkpoint.

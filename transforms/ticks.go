@@ -32,7 +32,7 @@ func Ticks(s beam.Scope, every time.Duration, flink bool) beam.PCollection {
 	return beam.ParDo(s, fn, beam.AddFixedKey(s, all[0]))
 }
 
-// tickFn passes on one tick per interval, of all those of the subtasks.
+// tickFn passes on one tick per interval, among the ticks of all subtasks.
 type tickFn struct {
 	Every time.Duration
 	Next  state.Value[int64] // when the next tick is due, in Unix nanoseconds

@@ -61,8 +61,8 @@ func (w *Worker) Close() {
 // jobOf returns the job of a pass file: the directory that holds it.
 func jobOf(pass string) string { return pass[:strings.LastIndexByte(pass, '/')+1] }
 
-// worker returns the worker of a job, and creates it if there is none. take says who has it now, before another job
-// can free it.
+// worker returns the worker of a job, and creates it if there is none. take is called with it before another
+// job can free it.
 func worker(job string, take func(*Worker)) *Worker {
 	workers.Lock()
 	defer workers.Unlock()

@@ -46,10 +46,10 @@ func (c choice) validate() error {
 
 func (c choice) size(in int) kernel.Size {
 	d := draw{out: c.out(), form: c.form}
-	s := kernel.Size{Features: c.out(), Map: 4 * int64(in) * int64(d.frequencies()), Most: 4 * maxValues}
+	s := kernel.Size{Features: c.out(), MapBytes: 4 * int64(in) * int64(d.frequencies()), MaxMapBytes: 4 * maxValues}
 	s.TakesShort = c.draw != Structured
 	if !s.TakesShort {
-		s.Map, s.Most = 32*int64(c.out()+in), 0
+		s.MapBytes, s.MaxMapBytes = 32*int64(c.out()+in), 0
 	}
 	return s
 }

@@ -1,5 +1,5 @@
 // Package identity provides the feature map of the linear kernel, which returns the rows themselves. With it
-// learners work on plain rows: use Identity instead of a random map.
+// learners work on plain rows: use Recipe instead of a random map.
 package identity
 
 import (
@@ -12,12 +12,12 @@ import (
 	"github.com/bochner-ml/bochner/io/rowio"
 )
 
-// Identity is the recipe of φ(x) = x, whose kernel is K(x, z) = x·z.
+// Recipe is the recipe of φ(x) = x, whose kernel is K(x, z) = x·z.
 //
 // Rows have no natural bound, so the recipe has the range of each column for the grid. Features in float32
 // do not depend on it. If the range is from the least to the largest value of a column, both are points of
 // its grid, so a column of two values is represented exactly.
-type Identity struct {
+type Recipe struct {
 	In   int       `json:"in"`             // row length d, and number of features
 	Low  []float32 `json:"low,omitempty"`  // least value of each column
 	High []float32 `json:"high,omitempty"` // largest value of each column, ≥ Low
@@ -26,7 +26,7 @@ type Identity struct {
 }
 
 func init() {
-	features.Register("linear.identity", features.Decode[Identity])
+	features.Register("linear.identity", features.Decode[Recipe])
 	kernel.Register(kernel.Family{
 		Name: "linear", Summary: "x·z: the columns themselves are the features",
 		New: func() kernel.Options { return &Options{} },
@@ -34,7 +34,7 @@ func init() {
 }
 
 // New returns the map. It is Ranged.
-func (r Identity) New() (features.Map, error) {
+func (r Recipe) New() (features.Map, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (r Identity) New() (features.Map, error) {
 }
 
 // Validate implements features.Recipe.
-func (r Identity) Validate() error {
+func (r Recipe) Validate() error {
 	if r.In < 1 || r.In > rowio.MaxDim {
 		return fmt.Errorf("linear: Identity: in must be 1 to %d (have %d)", rowio.MaxDim, r.In)
 	}
@@ -80,9 +80,9 @@ func (r Identity) Validate() error {
 }
 
 // Dims implements features.Recipe.
-func (r Identity) Dims() (in, out int) { return r.In, r.In }
+func (r Recipe) Dims() (in, out int) { return r.In, r.In }
 
-// featureMap is the map of Identity. It is immutable and safe for concurrent use.
+// featureMap is the map of a Recipe. It is immutable and safe for concurrent use.
 type featureMap struct {
 	dim          int
 	centre, half []float64
@@ -97,7 +97,7 @@ func (m *featureMap) Dims() (in, out int) { return m.dim, m.dim }
 // slice is too short.
 func (m *featureMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.dim || len(dst) < n*m.dim {
-		panic("linear: Apply: slice too short")
+		panic("identity: Apply: slice too short")
 	}
 	copy(dst[:n*m.dim], x)
 }
@@ -150,5 +150,5 @@ func (*Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &kernel.Choice{Recipe: Identity{In: d.In, Low: low, High: high}, Summary: "linear kernel", Wide: true}, nil
+	return &kernel.Choice{Recipe: Recipe{In: d.In, Low: low, High: high}, Summary: "linear kernel", Wide: true}, nil
 }

@@ -35,7 +35,7 @@ func gridded(t *testing.T, r features.Recipe) features.Gridded {
 func TestIdentityFeaturesAreTheRows(t *testing.T) {
 	const n, d = 5, 7
 	x := normals(n * d)
-	m := gridded(t, Identity{In: d, Bound: 3})
+	m := gridded(t, Recipe{In: d, Bound: 3})
 	dst := make([]float32, n*d+1)
 	m.Apply(dst, x, n)
 	if !slices.Equal(dst[:n*d], x) || dst[n*d] != 0 {
@@ -48,13 +48,13 @@ func TestIdentityFeaturesAreTheRows(t *testing.T) {
 
 func TestKernelIsTheInnerProductOfFeatures(t *testing.T) {
 	x, z := []float32{1, -2, 0.5}, []float32{3, 1, 8}
-	if k := kerneltest.Kernel(Identity{In: 3, Bound: 1})(x, z); k != 5 {
+	if k := kerneltest.Kernel(Recipe{In: 3, Bound: 1})(x, z); k != 5 {
 		t.Errorf("K = %v, want 5", k)
 	}
 }
 
 func TestIdentityIsNotARandomRecipe(t *testing.T) {
-	r := Identity{In: 3, Bound: 1}
+	r := Recipe{In: 3, Bound: 1}
 	if err := (features.Chain{Steps: []features.Recipe{r, r}}).Validate(); err != nil {
 		t.Error(err)
 	}
@@ -68,7 +68,7 @@ func TestGridIsWithinHalfAStepAndCountsFarValues(t *testing.T) {
 	for j := range d {
 		low[j], high[j] = -1, 1+float32(j)
 	}
-	for _, r := range []Identity{{In: d, Bound: 1.5}, {In: d, Low: low, High: high}} {
+	for _, r := range []Recipe{{In: d, Bound: 1.5}, {In: d, Low: low, High: high}} {
 		for _, most := range []int{127, 27720} {
 			m := gridded(t, r).(features.Ranged)
 			grid := features.NewGrid(d, most)
@@ -98,7 +98,7 @@ func TestEndsOfRangesAndSmallWholeNumbersAreExact(t *testing.T) {
 		{0, 1, 1}, {-0.3, 17.25, 1}, {1e8, 1e8 + 64, 1}, {-1e-20, 3e30, 1}, {5, 5, 1},
 		{0, 2, 2}, {1, 6, 5}, {-4, 7, 11}, {0, 12, 12}, {-0.123, 0.877, 1},
 	} {
-		m := gridded(t, Identity{In: 1, Low: []float32{c.low}, High: []float32{c.high}}).(features.Ranged)
+		m := gridded(t, Recipe{In: 1, Low: []float32{c.low}, High: []float32{c.high}}).(features.Ranged)
 		centre, half := m.Ranges()
 		for _, most := range []int{127, 27720} {
 			if most == 127 && c.parts > 2 {
@@ -124,7 +124,7 @@ func TestEndsOfRangesAndSmallWholeNumbersAreExact(t *testing.T) {
 }
 
 func TestIdentitySealsAndOpens(t *testing.T) {
-	r := Identity{In: 4, Bound: 0.1}
+	r := Recipe{In: 4, Bound: 0.1}
 	s, err := features.Seal(r)
 	if err != nil {
 		t.Fatal(err)
@@ -140,32 +140,32 @@ func TestIdentitySealsAndOpens(t *testing.T) {
 
 func TestErrorsNameTheField(t *testing.T) {
 	for _, c := range []struct {
-		r    Identity
+		r    Recipe
 		want string
 	}{
-		{Identity{In: 0, Bound: 1}, "linear: Identity: in must be 1 to 1048576 (have 0)"},
-		{Identity{In: 1<<20 + 1, Bound: 1}, "in must be 1 to 1048576"},
-		{Identity{In: 1}, "0 lows and 0 highs for 1 columns; give one of each per column"},
-		{Identity{In: 1, Bound: 1, Low: []float32{0}, High: []float32{1}}, "bound cannot be used with ranges"},
-		{Identity{In: 2, Low: []float32{0, 1}, High: []float32{1, 0.5}},
+		{Recipe{In: 0, Bound: 1}, "linear: Identity: in must be 1 to 1048576 (have 0)"},
+		{Recipe{In: 1<<20 + 1, Bound: 1}, "in must be 1 to 1048576"},
+		{Recipe{In: 1}, "0 lows and 0 highs for 1 columns; give one of each per column"},
+		{Recipe{In: 1, Bound: 1, Low: []float32{0}, High: []float32{1}}, "bound cannot be used with ranges"},
+		{Recipe{In: 2, Low: []float32{0, 1}, High: []float32{1, 0.5}},
 			"low and high of column 2 must be finite and in order (have 1, 0.5)"},
-		{Identity{In: 1, Low: []float32{0}, High: []float32{float32(math.NaN())}}, "column 1"},
-		{Identity{In: 1, Bound: -1}, "(have -1)"},
-		{Identity{In: 1, Bound: math.NaN()}, "(have NaN)"},
-		{Identity{In: 1, Bound: math.Inf(1)}, "(have +Inf)"},
-		{Identity{In: 1, Bound: 1e-40}, "(have 1e-40)"},
+		{Recipe{In: 1, Low: []float32{0}, High: []float32{float32(math.NaN())}}, "column 1"},
+		{Recipe{In: 1, Bound: -1}, "(have -1)"},
+		{Recipe{In: 1, Bound: math.NaN()}, "(have NaN)"},
+		{Recipe{In: 1, Bound: math.Inf(1)}, "(have +Inf)"},
+		{Recipe{In: 1, Bound: 1e-40}, "(have 1e-40)"},
 	} {
 		if _, err := c.r.New(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: have %v, want %q", c.r, err, c.want)
 		}
 	}
 	for _, bound := range []float64{0x1p-118, 0x1p126} { // valid recipes can be used
-		gridded(t, Identity{In: 1, Bound: bound}).Quantize(features.NewGrid(1, features.ByteSteps), []float32{1}, 1, 1)
+		gridded(t, Recipe{In: 1, Bound: bound}).Quantize(features.NewGrid(1, features.ByteSteps), []float32{1}, 1, 1)
 	}
 }
 
 func TestShortSlicesPanic(t *testing.T) {
-	m := gridded(t, Identity{In: 4, Bound: 1})
+	m := gridded(t, Recipe{In: 4, Bound: 1})
 	for name, f := range map[string]func(){
 		"Apply, x":    func() { m.Apply(make([]float32, 8), make([]float32, 7), 2) },
 		"Apply, dst":  func() { m.Apply(make([]float32, 7), make([]float32, 8), 2) },
@@ -175,7 +175,7 @@ func TestShortSlicesPanic(t *testing.T) {
 			m.Quantize(features.NewGrid(4, features.ByteSteps), make([]float32, 8000),
 				blas.MaxRows+1, 1)
 		},
-		"Kernel": func() { kerneltest.Kernel(Identity{})(make([]float32, 2), make([]float32, 3)) },
+		"Kernel": func() { kerneltest.Kernel(Recipe{})(make([]float32, 2), make([]float32, 3)) },
 	} {
 		func() {
 			defer func() {

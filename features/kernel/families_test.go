@@ -282,7 +282,7 @@ func TestMaxoutFeaturesOfTheSampleAreWithinTheirBound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := c.Recipe.(maxout.Maxout)
+	r := c.Recipe.(maxout.Recipe)
 	m, err := r.New()
 	if err != nil {
 		t.Fatal(err)

@@ -60,10 +60,10 @@ type Options interface {
 
 // Size is the size of features.
 type Size struct {
-	Features int   // number of features
-	Map      int64 // upper bound on the bytes of the map
-	Most     int64 // largest Map that Choose makes; 0 if there is no limit
-	Row      int64 // bytes for each row that is being mapped, besides its features
+	Features    int   // number of features
+	MapBytes    int64 // upper bound on the bytes of the map
+	MaxMapBytes int64 // largest MapBytes of a map that Choose makes; 0 if there is no limit
+	RowBytes    int64 // bytes for each row that is being mapped, besides its features
 	// TakesShort is true if the map takes rows in the short form; see features.ShortFormRecipe.
 	TakesShort bool
 	// Sampled is true if Choose draws the map to find the bound of the features on a sample, so features may

@@ -151,7 +151,7 @@ func (m *harmonicMap) Dims() (in, out int) { return m.in, len(m.terms) }
 // that the harmonic of degree 0 is constant. It panics if a slice is too short.
 func (m *harmonicMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*len(m.terms) {
-		panic("harmonic: Apply: slice too short")
+		panic("learned: harmonic: Apply: slice too short")
 	}
 	m.apply(dst, x, 0, n)
 }
@@ -175,7 +175,7 @@ func (m *harmonicMap) apply(dst, x []float32, lo, hi int) {
 // if x is too short or n is too large.
 func (m *harmonicMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
-		panic("harmonic: Quantize: slice too short, or too many rows")
+		panic("learned: harmonic: Quantize: slice too short, or too many rows")
 	}
 	z := make([]float32, n*len(m.terms))
 	parallel.Ranges(n, 16, threads, func(lo, hi int) { m.apply(z, x, lo, hi) })

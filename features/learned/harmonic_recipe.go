@@ -101,7 +101,7 @@ func (r Harmonics) PrepareKernel() (func(x, z []float32) float64, error) {
 	}
 	return func(x, z []float32) (sum float64) {
 		if len(x) != len(z) || len(x) != r.In {
-			panic("harmonic: Kernel of rows of different lengths")
+			panic("learned: harmonic: Kernel of rows of different lengths")
 		}
 		m := made.(*harmonicMap)
 		u, v := make([]float64, len(r.Terms)), make([]float64, len(r.Terms))
@@ -151,7 +151,7 @@ func (o *HarmonicOptions) Validate() error {
 // Size returns the number of features and the memory that they need, in bytes.
 func (o *HarmonicOptions) Size(in int) kernel.Size {
 	n := int64(o.Count())
-	return kernel.Size{Features: int(n), Map: 200 * n, Row: 4 * n}
+	return kernel.Size{Features: int(n), MapBytes: 200 * n, RowBytes: 4 * n}
 }
 
 // Choose chooses the Gaussian kernel of Start for the data.
@@ -165,7 +165,7 @@ func (o *HarmonicOptions) Choose(d *kernel.Data) (*kernel.Choice, error) { retur
 // math.MaxInt, too. It panics unless d ≥ 2 and ℓ ≥ 0.
 func number(d, degree int) int {
 	if d < 2 || degree < 0 {
-		panic("harmonic: number: want d ≥ 2 and degree ≥ 0")
+		panic("learned: harmonic: number: want d ≥ 2 and degree ≥ 0")
 	}
 	switch {
 	case degree == 0:

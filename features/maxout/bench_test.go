@@ -11,7 +11,7 @@ func BenchmarkMap(b *testing.B) {
 	const n, d, m = 256, 784, 1024
 	for _, q := range []int{1, 2, 4, 16} {
 		for _, pool := range []int{0, 1024} {
-			r := Maxout{In: d, Out: m, Q: q, Pool: pool, Bound: 100}
+			r := Recipe{In: d, Out: m, Q: q, Pool: pool, Bound: 100}
 			made := mustNew(b, r)
 			x, dst, grid := normals(n*d, 1), make([]float32, n*m), features.NewGrid(m, features.ByteSteps)
 			_, width := made.weights.Dims()

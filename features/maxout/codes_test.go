@@ -55,7 +55,7 @@ func TestCodesTakeLog2QBits(t *testing.T) {
 
 // The first of equal projections gives the code; for a row of zeros all are equal.
 func TestTiesTakeTheFirstCode(t *testing.T) {
-	m := mustNew(t, Maxout{In: 3, Out: 20, Q: 4, Bound: 1})
+	m := mustNew(t, Recipe{In: 3, Out: 20, Q: 4, Bound: 1})
 	codes := make([]uint8, 20)
 	if m.codes(codes, make([]float32, 3), 1); !slices.Equal(codes, make([]uint8, 20)) {
 		t.Errorf("codes of a row of zeros: %v", codes)

@@ -27,7 +27,7 @@ func TestChainHashesLikeItsLastMap(t *testing.T) {
 	for i := range x {
 		x[i] = float32(rng.NormFloat64())
 	}
-	r := Maxout{In: d, Out: 100, Q: 5, Bound: 1, Seed: 1}
+	r := Recipe{In: d, Out: 100, Q: 5, Bound: 1, Seed: 1}
 	alone, err := r.New()
 	if err != nil {
 		t.Fatal(err)

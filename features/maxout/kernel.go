@@ -10,7 +10,7 @@ import (
 //	K(x, z) = E[h(x)·h(z)] = ‖x‖·‖z‖·K_q(ρ),   ρ = x·z/‖x‖‖z‖,
 //
 // where K_q(ρ) is the kernel of rows of length 1; see the package comment.
-func (r Maxout) Kernel(x, z []float32) float64 {
+func (r Recipe) Kernel(x, z []float32) float64 {
 	scale, rho := angle(x, z)
 	if scale == 0 || r.Q < 1 || r.Q > MaxQ {
 		return scale * rho // 0, or NaN
@@ -116,7 +116,7 @@ func checkQ(q int) {
 
 // Bound returns the half-range s of the grid that units exceed with probability
 // share, for rows of length norm: norm·t with 1 − Φ(t)^q + Φ(−t)^q = share. Use it
-// for Maxout.Bound if the lengths of rows are known. It panics unless
+// for Recipe.Bound if the lengths of rows are known. It panics unless
 // 1 ≤ q ≤ MaxQ, norm > 0 and 0 < share < 1.
 func Bound(norm float64, q int, share float64) float64 {
 	checkQ(q)

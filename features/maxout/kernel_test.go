@@ -172,7 +172,7 @@ func TestSlopeOfTheKernelIsKappa(t *testing.T) {
 //	σ²(q)·(x·z)·κ_q(ρ),
 //
 // which is not E[h(x)·h(z)]: see the package comment.
-func (r Maxout) paperKernel(x, z []float32) float64 {
+func (r Recipe) paperKernel(x, z []float32) float64 {
 	scale, rho := angle(x, z)
 	if scale == 0 || r.Q < 1 || r.Q > MaxQ {
 		return scale * rho
@@ -190,7 +190,7 @@ func TestKernelScalesWithTheNorms(t *testing.T) {
 	x, z := []float32{1, 2, 2}, []float32{-4, 0, 3}
 	rho := 2.0 / 15
 	for _, q := range []int{1, 2, 5} {
-		r := Maxout{In: 3, Out: 1, Q: q, Bound: 1}
+		r := Recipe{In: 3, Out: 1, Q: q, Bound: 1}
 		for _, c := range []struct {
 			name       string
 			have, want float64

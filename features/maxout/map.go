@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// featureMap is the map of Maxout. It is immutable and safe for concurrent use.
+// featureMap is the map of a Recipe. It is immutable and safe for concurrent use.
 type featureMap struct {
 	in, out, q int
 	weights    *blas.Weights
@@ -25,7 +25,7 @@ type featureMap struct {
 var _ features.Gridded = (*featureMap)(nil)
 
 // newMap draws the projections of a valid recipe and, with a pool, the indices of the projections of each unit.
-func newMap(r Maxout) *featureMap {
+func newMap(r Recipe) *featureMap {
 	n := r.projections()
 	w, err := r.Projections(0, n)
 	if err != nil {

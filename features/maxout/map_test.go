@@ -24,7 +24,7 @@ func normals(n int, seed uint64) []float32 {
 	return x
 }
 
-func mustNew(t testing.TB, r Maxout) *featureMap {
+func mustNew(t testing.TB, r Recipe) *featureMap {
 	t.Helper()
 	m, err := r.New()
 	if err != nil {
@@ -50,7 +50,7 @@ func TestDrawIsGolden(t *testing.T) {
 		1 << 20: {0x1.7874cap-3, 0x1.e7df6cp-2, -0x1.5a10fap-1},
 	} {
 		for _, pool := range []int{0, 1 << 21} {
-			w, err := Maxout{In: 3, Out: 1 << 20, Q: 2, Pool: pool, Bound: 1, Seed: seed}.Projections(p, 1)
+			w, err := Recipe{In: 3, Out: 1 << 20, Q: 2, Pool: pool, Bound: 1, Seed: seed}.Projections(p, 1)
 			if err != nil || !slices.Equal(w, want[:]) {
 				t.Errorf("projection %d: have %x (%v), want %x", p, w, err, want)
 			}
@@ -64,7 +64,7 @@ func TestDrawIsGolden(t *testing.T) {
 		{1, 5, []int{3, 0, 4, 2}}, {1, 1000, []int{610, 169, 944, 536}},
 		{1 << 20, 5, []int{1, 3, 2, 4}}, {1 << 20, 1000, []int{246, 532, 591, 570}},
 	} {
-		if have := (Maxout{In: 3, Out: 1<<20 + 1, Q: 4, Pool: c.pool, Bound: 1, Seed: seed}).Indices(c.l); !slices.Equal(have,
+		if have := (Recipe{In: 3, Out: 1<<20 + 1, Q: 4, Pool: c.pool, Bound: 1, Seed: seed}).Indices(c.l); !slices.Equal(have,
 			c.want) {
 			t.Errorf("unit %d of a pool of %d: have %v, want %v", c.l, c.pool, have, c.want)
 		}
@@ -72,7 +72,7 @@ func TestDrawIsGolden(t *testing.T) {
 }
 
 func TestSingleProjectionEqualsThatOfTheWholeDraw(t *testing.T) {
-	r := Maxout{In: 300, Out: 100, Q: 4, Bound: 1, Seed: 7} // 120,000 numbers: drawn in parallel
+	r := Recipe{In: 300, Out: 100, Q: 4, Bound: 1, Seed: 7} // 120,000 numbers: drawn in parallel
 	all, err := r.Projections(0, 400)
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestSingleProjectionEqualsThatOfTheWholeDraw(t *testing.T) {
 func TestUnitsTakeDifferentProjections(t *testing.T) {
 	for _, c := range []struct{ pool, q int }{{7, 3}, {7, 7}, {256, 256}, {1, 1}} {
 		const units = 3000
-		r := Maxout{In: 1, Out: units, Q: c.q, Pool: c.pool, Bound: 1, Seed: 1}
+		r := Recipe{In: 1, Out: units, Q: c.q, Pool: c.pool, Bound: 1, Seed: 1}
 		first, any := make([]float64, c.pool), make([]float64, c.pool)
 		for l := range units {
 			index := r.Indices(l)
@@ -117,7 +117,7 @@ func TestUnitsTakeDifferentProjections(t *testing.T) {
 }
 
 // shapes are maps of either kind, with sizes at and next to the panels of the kernels.
-var shapes = []Maxout{
+var shapes = []Recipe{
 	{In: 7, Out: 1, Q: 1}, {In: 7, Out: 33, Q: 1}, {In: 7, Out: 16, Q: 2}, {In: 7, Out: 50, Q: 3}, {In: 9, Out: 20, Q: 16},
 	{In: 7, Out: 200, Q: 5}, {In: 3, Out: 3, Q: 256}, {In: 1, Out: 4, Q: 2},
 	{In: 7, Out: 33, Q: 1, Pool: 8}, {In: 7, Out: 50, Q: 3, Pool: 3}, {In: 7, Out: 500, Q: 4, Pool: 40}, {In: 3, Out: 9,
@@ -263,7 +263,7 @@ func TestBoundIsExceededWithItsShare(t *testing.T) {
 		for _, share := range []float64{0.1, 0.01} {
 			x := normals(n*d, 5)
 			h := make([]float32, n*m)
-			mustNew(t, Maxout{In: d, Out: m, Q: q, Bound: 1, Seed: 4}).Apply(h, x, n)
+			mustNew(t, Recipe{In: d, Out: m, Q: q, Bound: 1, Seed: 4}).Apply(h, x, n)
 			var beyond float64
 			for i := range n {
 				row := x[i*d : (i+1)*d]
@@ -283,7 +283,7 @@ func TestBoundIsExceededWithItsShare(t *testing.T) {
 }
 
 func TestMaxoutSealsAndOpens(t *testing.T) {
-	for want, r := range map[string]Maxout{
+	for want, r := range map[string]Recipe{
 		`{"in":4,"out":8,"q":2,"bound":0.1,"seed":18446744073709551615}`: {In: 4, Out: 8, Q: 2, Bound: 0.1,
 			Seed: math.MaxUint64},
 		`{"in":4,"out":8,"q":2,"pool":9,"bound":3,"seed":0}`: {In: 4, Out: 8, Q: 2, Pool: 9, Bound: 3},
@@ -307,30 +307,30 @@ func TestMaxoutSealsAndOpens(t *testing.T) {
 
 func TestErrorsNameTheField(t *testing.T) {
 	for _, c := range []struct {
-		r    Maxout
+		r    Recipe
 		want string
 	}{
-		{Maxout{In: 0, Out: 8, Q: 2, Bound: 1}, "maxout: in must be 1 to 1048576 (have 0)"},
-		{Maxout{In: 4, Out: 0, Q: 2, Bound: 1}, "out must be 1 to 16777216 (have 0)"},
-		{Maxout{In: 4, Out: 1<<24 + 1, Q: 2, Bound: 1}, "out must be 1 to 16777216 (have 16777217)"},
-		{Maxout{In: 4, Out: 8, Q: 257, Bound: 1}, "q must be 1 to 256 (have 257)"},
-		{Maxout{In: 4, Out: 8, Q: 2, Pool: 1, Bound: 1}, "pool must be at least q = 2 projections"},
-		{Maxout{In: 4, Out: 8, Q: 2, Pool: -1, Bound: 1}, "(have -1)"},
-		{Maxout{In: 1 << 20, Out: 1024, Q: 2, Bound: 1},
+		{Recipe{In: 0, Out: 8, Q: 2, Bound: 1}, "maxout: in must be 1 to 1048576 (have 0)"},
+		{Recipe{In: 4, Out: 0, Q: 2, Bound: 1}, "out must be 1 to 16777216 (have 0)"},
+		{Recipe{In: 4, Out: 1<<24 + 1, Q: 2, Bound: 1}, "out must be 1 to 16777216 (have 16777217)"},
+		{Recipe{In: 4, Out: 8, Q: 257, Bound: 1}, "q must be 1 to 256 (have 257)"},
+		{Recipe{In: 4, Out: 8, Q: 2, Pool: 1, Bound: 1}, "pool must be at least q = 2 projections"},
+		{Recipe{In: 4, Out: 8, Q: 2, Pool: -1, Bound: 1}, "(have -1)"},
+		{Recipe{In: 1 << 20, Out: 1024, Q: 2, Bound: 1},
 			"1024 units of 2 projections of 1048576 values take 8.0 GiB; the limit is 1: use fewer units or a pool"},
-		{Maxout{In: 1 << 20, Out: 1024, Q: 2, Pool: 2048, Bound: 1},
+		{Recipe{In: 1 << 20, Out: 1024, Q: 2, Pool: 2048, Bound: 1},
 			"a pool of 2048 projections of 1048576 values takes 8.0 GiB; the limit is 1: use a smaller pool"},
-		{Maxout{In: 1, Out: 1 << 24, Q: 256, Pool: 256, Bound: 1}, "16777216 units of 256 indices exceed the limit of 1 GiB"},
-		{Maxout{In: 4, Out: 8, Q: 2}, "bound must be a number > 0 within float32 (have 0)"},
-		{Maxout{In: 4, Out: 8, Q: 2, Bound: -1}, "(have -1)"},
-		{Maxout{In: 4, Out: 8, Q: 2, Bound: math.NaN()}, "(have NaN)"},
-		{Maxout{In: 4, Out: 8, Q: 2, Bound: math.Inf(1)}, "(have +Inf)"},
+		{Recipe{In: 1, Out: 1 << 24, Q: 256, Pool: 256, Bound: 1}, "16777216 units of 256 indices exceed the limit of 1 GiB"},
+		{Recipe{In: 4, Out: 8, Q: 2}, "bound must be a number > 0 within float32 (have 0)"},
+		{Recipe{In: 4, Out: 8, Q: 2, Bound: -1}, "(have -1)"},
+		{Recipe{In: 4, Out: 8, Q: 2, Bound: math.NaN()}, "(have NaN)"},
+		{Recipe{In: 4, Out: 8, Q: 2, Bound: math.Inf(1)}, "(have +Inf)"},
 	} {
 		if _, err := c.r.New(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: have %v, want %q", c.r, err, c.want)
 		}
 	}
-	r := Maxout{In: 4, Out: 8, Q: 2, Bound: 1}
+	r := Recipe{In: 4, Out: 8, Q: 2, Bound: 1}
 	for _, c := range []struct{ first, n int }{{-1, 1}, {0, 17}, {16, 1}, {0, -1}, {math.MaxInt, 1}} {
 		if _, err := r.Projections(c.first, c.n); err == nil {
 			t.Errorf("Projections gave %d from %d on", c.n, c.first)
@@ -339,7 +339,7 @@ func TestErrorsNameTheField(t *testing.T) {
 }
 
 func TestWrongShapesPanic(t *testing.T) {
-	r := Maxout{In: 4, Out: 8, Q: 3, Bound: 1}
+	r := Recipe{In: 4, Out: 8, Q: 3, Bound: 1}
 	m := mustNew(t, r)
 	for name, f := range map[string]func(){
 		"Apply, x":    func() { m.Apply(make([]float32, 16), make([]float32, 7), 2) },

@@ -47,7 +47,7 @@ func TestMeanOfProductsIsTheKernelAndNotTheoremOne(t *testing.T) {
 	}
 	for _, q := range []int{1, 2, 4, 8, 16} {
 		for _, pool := range []int{0, 48} {
-			r := Maxout{In: d, Out: m, Q: q, Pool: pool, Bound: 8}
+			r := Recipe{In: d, Out: m, Q: q, Pool: pool, Bound: 8}
 			products := make([][]float64, len(rhos))
 			h := make([]float32, 2*len(rhos)*m)
 			for seed := range uint64(seeds) {
@@ -79,7 +79,7 @@ func TestMeanOfProductsOnTheGridIsTheKernel(t *testing.T) {
 	const d, m, seeds = 6, 128, 300
 	for _, q := range []int{1, 4} {
 		x := at(d, 0.5, 1, 1)
-		r := Maxout{In: d, Out: m, Q: q, Bound: Bound(1, q, 1e-9)}
+		r := Recipe{In: d, Out: m, Q: q, Bound: Bound(1, q, 1e-9)}
 		mean := stattest.Over(seeds, func(seed uint64) float64 {
 			r.Seed = seed
 			made, grid := mustNew(t, r), features.NewGrid(m, features.ByteSteps)
@@ -104,7 +104,7 @@ func TestTermThatTheProofDropsIsNotZero(t *testing.T) {
 	const d, m = 2, 40000
 	x := []float32{1, 0, 0, 1}
 	for _, q := range []int{2, 4, 16} {
-		made := mustNew(t, Maxout{In: d, Out: m, Q: q, Bound: 8, Seed: 6})
+		made := mustNew(t, Recipe{In: d, Out: m, Q: q, Bound: 8, Seed: 6})
 		h, codes := make([]float32, 2*m), make([]uint8, 2*m)
 		made.Apply(h, x, 2)
 		made.codes(codes, x, 2)
@@ -254,7 +254,7 @@ func TestHammingDistanceOfCodesIsOneMinusKappa(t *testing.T) {
 			distances := make([][]float64, len(rhos))
 			codes := make([]uint8, 2*len(rhos)*m)
 			for seed := range uint64(seeds) {
-				mustNew(t, Maxout{In: d, Out: m, Q: q, Pool: pool, Bound: 1, Seed: seed}).codes(codes, x, 2*len(rhos))
+				mustNew(t, Recipe{In: d, Out: m, Q: q, Pool: pool, Bound: 1, Seed: seed}).codes(codes, x, 2*len(rhos))
 				for i := range rhos {
 					differ := 0
 					for l, c := range codes[2*i*m : (2*i+1)*m] {
@@ -288,7 +288,7 @@ func TestDistancesSaturateEarlierWithLargerQ(t *testing.T) {
 		mean := make([]float64, points)
 		for seed := range uint64(20) {
 			phi := make([]float32, points*m)
-			mustNew(t, Maxout{In: 2, Out: m, Q: q, Bound: 8, Seed: seed}).Apply(phi, x, points)
+			mustNew(t, Recipe{In: 2, Out: m, Q: q, Bound: 8, Seed: seed}).Apply(phi, x, points)
 			for i := range points {
 				var squares float64
 				for j := range m {
@@ -329,7 +329,7 @@ func TestSharedPoolErrsAsFewerUnitsDo(t *testing.T) {
 	const d, m, q, pool = 6, 400, 4, 200
 	seeds := campaign.Pick(600, 1500)
 	x := at(d, 0.5, 1, 1)
-	variance := func(r Maxout) float64 {
+	variance := func(r Recipe) float64 {
 		r.In, r.Q, r.Bound = d, q, 8
 		return stattest.Over(seeds, func(seed uint64) float64 {
 			r.Seed = seed
@@ -338,7 +338,7 @@ func TestSharedPoolErrsAsFewerUnitsDo(t *testing.T) {
 			return dot(dst[:r.Out], dst[r.Out:])
 		}).Variance()
 	}
-	own, shared, fewer := variance(Maxout{Out: m}), variance(Maxout{Out: m, Pool: pool}), variance(Maxout{Out: pool / q})
+	own, shared, fewer := variance(Recipe{Out: m}), variance(Recipe{Out: m, Pool: pool}), variance(Recipe{Out: pool / q})
 	// Variances of 600 values are known to 6%.
 	if ratio := shared / fewer; !(own < 0.2*shared && ratio > 0.8 && ratio < 1.3) {
 		t.Errorf("variance %.3g with %d projections, %.3g with a pool of %d, %.3g of %d units with their own", own, m*q,

@@ -19,12 +19,12 @@ const maxOut = 1 << 24
 // bytes can ask for any number, and nothing else in a model limits them.
 const maxValues = 1 << 28
 
-// Maxout is the recipe of random maxout features
+// Recipe is the recipe of random maxout features
 //
 //	φ(x)_ℓ = h_ℓ(x)/√m,   h_ℓ(x) = max_j ⟨w_ℓj, x⟩,   ℓ < m = Out, j < q = Q
 //
 // with projections w from N(0, I) (Mroueh, Rennie & Goel 2015, Definition 1).
-type Maxout struct {
+type Recipe struct {
 	In   int `json:"in"`  // row length d
 	Out  int `json:"out"` // number of units m
 	Q    int `json:"q"`   // projections per unit, 1 to MaxQ; 1 is a linear random projection
@@ -36,7 +36,7 @@ type Maxout struct {
 }
 
 func init() {
-	features.Register("maxout", features.Decode[Maxout])
+	features.Register("maxout", features.Decode[Recipe])
 	kernel.Register(kernel.Family{
 		Name: "maxout", Summary: "maxima of linear projections", Hashes: true,
 		New: func() kernel.Options { return &Options{Q: defaultQ, Features: kernel.DefaultFeatures} },
@@ -49,7 +49,7 @@ var (
 )
 
 // New draws the map.
-func (r Maxout) New() (features.Map, error) {
+func (r Recipe) New() (features.Map, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (r Maxout) New() (features.Map, error) {
 }
 
 // Validate implements features.Recipe.
-func (r Maxout) Validate() error {
+func (r Recipe) Validate() error {
 	fail := func(format string, a ...any) error { return fmt.Errorf("maxout: "+format, a...) }
 	switch {
 	case r.In < 1 || r.In > rowio.MaxDim:
@@ -84,10 +84,10 @@ func (r Maxout) Validate() error {
 }
 
 // Dims implements features.Recipe.
-func (r Maxout) Dims() (in, out int) { return r.In, r.Out }
+func (r Recipe) Dims() (in, out int) { return r.In, r.Out }
 
 // projections returns the number of projections.
-func (r Maxout) projections() int {
+func (r Recipe) projections() int {
 	if r.Pool != 0 {
 		return r.Pool
 	}
@@ -97,7 +97,7 @@ func (r Maxout) projections() int {
 // Projections returns projections first … first+n−1 (n×in, row-major): unit ℓ has Q projections from ℓ·Q on
 // or, with a pool, the projections of Indices. It fails if the recipe is invalid or the range exceeds its
 // projections.
-func (r Maxout) Projections(first, n int) ([]float32, error) {
+func (r Recipe) Projections(first, n int) ([]float32, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (r Maxout) Projections(first, n int) ([]float32, error) {
 
 // Indices returns the Q distinct projections of the pool that unit ℓ uses, in the
 // order of its codes. It panics unless the recipe is valid, has a pool, and 0 ≤ ℓ < Out.
-func (r Maxout) Indices(l int) []int {
+func (r Recipe) Indices(l int) []int {
 	if r.Validate() != nil || r.Pool == 0 || l < 0 || l >= r.Out {
 		panic("maxout: Indices: invalid recipe or unit, or no pool")
 	}
@@ -130,7 +130,7 @@ func (r Maxout) Indices(l int) []int {
 
 // indices stores the indices of unit ℓ: the j-th is number Below(Pool−j), in increasing order, among those
 // not yet chosen.
-func (r Maxout) indices(index []int, l int) {
+func (r Recipe) indices(index []int, l int) {
 	s := stream.New(r.Seed, unit, uint64(l))
 	var sorted [MaxQ]int // those chosen so far
 	for j := range index {
@@ -165,15 +165,15 @@ func (o *Options) Validate() error {
 	if v.Features < 1 {
 		return option.Errorf("features", "must be at least 1 (have %d)", v.Features)
 	}
-	return Maxout{In: 1, Out: v.Features, Q: v.Q, Pool: v.Pool, Bound: 1}.Validate()
+	return Recipe{In: 1, Out: v.Features, Q: v.Q, Pool: v.Pool, Bound: 1}.Validate()
 }
 
 // Size returns the size of the features.
 func (o *Options) Size(in int) kernel.Size {
 	v := o.withDefaults()
-	s := kernel.Size{Features: v.Features, Map: 4 * int64(v.Features) * int64(v.Q) * int64(in), Sampled: true}
+	s := kernel.Size{Features: v.Features, MapBytes: 4 * int64(v.Features) * int64(v.Q) * int64(in), Sampled: true}
 	if v.Pool > 0 {
-		s.Map = 4 * (int64(v.Pool)*int64(in) + int64(v.Features)*int64(v.Q))
+		s.MapBytes = 4 * (int64(v.Pool)*int64(in) + int64(v.Features)*int64(v.Q))
 	}
 	return s
 }
@@ -181,13 +181,13 @@ func (o *Options) Size(in int) kernel.Size {
 // Choose makes the recipe, with a bound of the features measured on a sample.
 func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	v := o.withDefaults()
-	r := Maxout{In: d.In, Out: v.Features, Q: v.Q, Pool: v.Pool, Bound: 1, Seed: d.Seed}
+	r := Recipe{In: d.In, Out: v.Features, Q: v.Q, Pool: v.Pool, Bound: 1, Seed: d.Seed}
 	bound, reach, err := chooseBound(r, d)
 	if err != nil {
 		return nil, err
 	}
 	drawn := func(out int, seed uint64) features.Recipe {
-		return Maxout{In: d.In, Out: out, Q: v.Q, Pool: v.Pool, Bound: bound, Seed: seed}
+		return Recipe{In: d.In, Out: out, Q: v.Q, Pool: v.Pool, Bound: bound, Seed: seed}
 	}
 	return &kernel.Choice{Recipe: drawn(v.Features, d.Seed), Summary: fmt.Sprintf("maxout kernel, q = %d", v.Q),
 		Reach: reach, Draw: drawn}, nil
@@ -195,7 +195,7 @@ func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
 
 // chooseBound returns a bound from the largest feature of the sample, and how far the features of all rows
 // may exceed it. The recipe r must have bound 1.
-func chooseBound(r Maxout, d *kernel.Data) (bound, reach float64, err error) {
+func chooseBound(r Recipe, d *kernel.Data) (bound, reach float64, err error) {
 	m, err := r.New()
 	if err != nil {
 		return 0, 0, &option.Error{Option: "features", Err: err}
@@ -215,7 +215,7 @@ func chooseBound(r Maxout, d *kernel.Data) (bound, reach float64, err error) {
 // longestProjection returns a bound on ‖w‖ of the projections w ~ N(0, I) that holds except with
 // probability e⁻³⁰: ‖w‖² ≤ d + 2√(dx) + 2x with probability 1 − e⁻ˣ (Laurent and Massart 2000, Lemma
 // 1).
-func (r Maxout) longestProjection() float64 {
+func (r Recipe) longestProjection() float64 {
 	d, x := float64(r.In), 30+math.Log(float64(r.Out)*float64(max(r.Q, 1)))
 	return math.Sqrt(d + 2*math.Sqrt(d*x) + 2*x)
 }

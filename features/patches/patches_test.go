@@ -194,9 +194,9 @@ func TestSameFeaturesOnAllLevelsThreadsAndBlocks(t *testing.T) {
 	if saturated := m.(features.Gridded).Quantize(g, x, n, 1); saturated != 0 {
 		t.Errorf("%d features beyond the grid", saturated)
 	}
-	defer blas.SetLevel(blas.Level())
-	for _, level := range blas.Levels() {
-		if err := blas.SetLevel(level); err != nil {
+	defer blas.SetISA(blas.ISA())
+	for _, level := range blas.ISAs() {
+		if err := blas.SetISA(level); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(apply(t, r, x), want) {

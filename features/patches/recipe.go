@@ -170,8 +170,9 @@ func (o *Options) Validate() error {
 func (o *Options) Size(in int) kernel.Size {
 	v := o.withDefaults()
 	filters := v.Features / v.perFilter()
-	return kernel.Size{Features: filters * v.perFilter(), Map: 4 * int64(filters) * int64(min(in, preprocess.MaxPatch)),
-		Sampled: true}
+	return kernel.Size{Features: filters * v.perFilter(),
+		MapBytes: 4 * int64(filters) * int64(min(in, preprocess.MaxPatch)),
+		Sampled:  true}
 }
 
 // Choose fits the layer to the sample, with a bound measured on it.

@@ -98,7 +98,7 @@ func (r Bins) Origin(j int) (column, size int) {
 		}
 		j -= size
 	}
-	panic("bins: Origin: no such feature")
+	panic("preprocess: bins: Origin: no such feature")
 }
 
 // New returns the map. It is Ranged.
@@ -133,7 +133,7 @@ func (m *binMap) Dims() (in, out int) { return m.In, m.out }
 // Apply stores the features of the n rows of x in dst. It panics if a slice is too short.
 func (m *binMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.In || len(dst) < n*m.out {
-		panic("bins: Apply: slice too short")
+		panic("preprocess: bins: Apply: slice too short")
 	}
 	clear(dst[:n*m.out])
 	for i := range n {

@@ -86,7 +86,7 @@ func (m *levels) Dims() (in, out int) { return m.bins.In, m.bins.In + m.bins.out
 func (m *levels) Apply(dst, x []float32, n int) {
 	in, out := m.Dims()
 	if n < 0 || len(x) < n*in || len(dst) < n*out {
-		panic("bins: Apply: slice too short")
+		panic("preprocess: bins: Apply: slice too short")
 	}
 	for i := range n {
 		row, to := x[i*in:(i+1)*in], dst[i*out:(i+1)*out]

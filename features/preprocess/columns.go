@@ -215,7 +215,7 @@ func (s *Slot) boolean() bool {
 // of several numbers of a level. It panics if the table has another number of slots.
 func (r Columns) Names(t *schema.Table) []string {
 	if len(r.Slots) != t.Width() {
-		panic("columns: Names: the table has another number of slots")
+		panic("preprocess: columns: Names: the table has another number of slots")
 	}
 	_, out := r.Dims()
 	names, slots := make([]string, 0, out), t.Names()

@@ -90,7 +90,7 @@ func (m *columnMap) TakesMissing() bool { return true }
 // Apply stores the numbers of the n rows of x in dst, which must not be x. It panics if a slice is too short.
 func (m *columnMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
-		panic("columns: Apply: slice too short")
+		panic("preprocess: columns: Apply: slice too short")
 	}
 	for i := range n {
 		m.row(dst[i*m.out:(i+1)*m.out], x[i*m.in:(i+1)*m.in])

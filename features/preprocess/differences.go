@@ -65,7 +65,7 @@ type differences struct{ Differences }
 func (m differences) Apply(dst, x []float32, n int) {
 	in, out := m.Dims()
 	if n < 0 || len(x) < n*in || len(dst) < n*out {
-		panic("differences: Apply: slice too short")
+		panic("preprocess: differences: Apply: slice too short")
 	}
 	for i := range n {
 		row, to := x[i*in:(i+1)*in], dst[i*out:(i+1)*out]

@@ -75,7 +75,7 @@ func (m *rowMap) Dims() (in, out int) { return m.in, m.out }
 // allows it. It panics if a slice is too short.
 func (m *rowMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
-		panic(m.family + ": Apply: slice too short")
+		panic("preprocess: " + m.family + ": Apply: slice too short")
 	}
 	for i := range n {
 		m.row(dst[i*m.out:(i+1)*m.out], x[i*m.in:(i+1)*m.in])

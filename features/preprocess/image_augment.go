@@ -80,11 +80,11 @@ func (a Augment) Dims() (in, out int) { return a.Shape.Len(), a.Result().Len() }
 // It panics if a slice is too short or a is not valid.
 func (a Augment) Apply(dst, x []float32, n int, row func(i int) uint64, epoch int) {
 	if err := a.Validate(); err != nil {
-		panic(err.Error())
+		panic("preprocess: " + err.Error())
 	}
 	in, out := a.Dims()
 	if n < 0 || len(x) < n*in || len(dst) < n*out {
-		panic("image: Augment: slice too short")
+		panic("preprocess: image: Augment: slice too short")
 	}
 	// Each round has its own seed, so the index of the stream can be the row.
 	seed := stream.New(a.Seed, augmentEpoch, uint64(epoch)).Uint64()

@@ -211,7 +211,7 @@ func FitPatchPCA(images []float32, n int, f PatchFit) (PatchPCA, error) {
 		return PatchPCA{}, err
 	}
 	if n < 0 || len(images)/f.Shape.Len() < n {
-		panic("image: FitPatchPCA: slice too short")
+		panic("preprocess: image: FitPatchPCA: slice too short")
 	}
 	if n == 0 {
 		return PatchPCA{}, errors.New("image: FitPatchPCA: no images; give a sample of the rows")

@@ -171,7 +171,7 @@ func TestImageChainEqualsItsSteps(t *testing.T) {
 	gray := Gray{Shape: cropped.Result()}
 	white := Whiten{Shape: gray.Result()}
 	hog := HoG{Shape: white.Result(), Cell: 4, Orientations: 8}
-	chain := features.Chain{Steps: []features.Recipe{cropped, gray, white, hog, identity.Identity{In: 288, Bound: 1}}}
+	chain := features.Chain{Steps: []features.Recipe{cropped, gray, white, hog, identity.Recipe{In: 288, Bound: 1}}}
 	x := pixels(s, 3)
 	want := applyImage(t, hog, applyImage(t, white, applyImage(t, gray, applyImage(t, cropped, x, 3), 3), 3), 3)
 	have := applyImage(t, chain, x, 3)
@@ -279,7 +279,8 @@ func TestImagesPanicOnShortSlices(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if p := fmt.Sprint(recover()); !strings.HasPrefix(p, "image: ") && !strings.HasPrefix(p, "features: ") {
+				p := fmt.Sprint(recover())
+				if !strings.HasPrefix(p, "preprocess: image: ") && !strings.HasPrefix(p, "features: ") {
 					t.Errorf("%s: %v", name, p)
 				}
 			}()

@@ -246,7 +246,7 @@ func (m *joinMap) TakesMissing() bool {
 // Apply stores the features of the n rows of x in dst. It panics if a slice is too short.
 func (m *joinMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
-		panic("join: Apply: slice too short")
+		panic("preprocess: join: Apply: slice too short")
 	}
 	z, _ := m.scratch.Get().(*[]float32)
 	if z == nil {
@@ -285,7 +285,7 @@ var _ features.Ranged = (*griddedJoin)(nil)
 // if x is too short.
 func (m *griddedJoin) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if dst.D() != m.out {
-		panic("join: Quantize: the grid has a different number of features")
+		panic("preprocess: join: Quantize: the grid has a different number of features")
 	}
 	dst.Resize(n)
 	first := 0

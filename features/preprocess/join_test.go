@@ -24,7 +24,7 @@ func parts() []features.Recipe {
 			fourier.Gaussian{In: d, Out: 10, Width: 1, Seed: 2}}},
 		preprocess.Bins{In: d, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{-1, 0, 1}},
 			{Index: 2, Cuts: features.Floats{0.5}}}, Weight: 0.3},
-		identity.Identity{In: d, Low: []float32{-4, -4, -4, -6}, High: []float32{4, 4, 5, 9}},
+		identity.Recipe{In: d, Low: []float32{-4, -4, -4, -6}, High: []float32{4, 4, 5, 9}},
 	}
 }
 
@@ -181,14 +181,14 @@ func TestInvalidJoinsAreRejected(t *testing.T) {
 		"parts must be 1 to 16":           {},
 		"parts must be 1 to 16 (have 17)": {Parts: slices.Repeat(parts()[:1], 17)},
 		"part 2: takes rows of 3 values, part 1 rows of 4": {Parts: []features.Recipe{parts()[0],
-			identity.Identity{In: 3, Bound: 1}}},
+			identity.Recipe{In: 3, Bound: 1}}},
 		"part 2: the recipe is missing":                     {Parts: []features.Recipe{parts()[0], nil}},
 		"part 1: a join inside a join; list its parts here": {Parts: []features.Recipe{inside}},
 		"part 2: a join inside a join; list its parts here": {Parts: []features.Recipe{parts()[0],
 			features.Chain{Steps: []features.Recipe{inside}}}},
 		"part 1: fourier: Gaussian: width must be > 0":         {Parts: []features.Recipe{fourier.Gaussian{In: 1, Out: 2}}},
 		"part 1: chain: no steps; give at least one recipe":    {Parts: []features.Recipe{features.Chain{}}},
-		"part 1: linear: Identity: 0 lows and 0 highs for 1 c": {Parts: []features.Recipe{identity.Identity{In: 1}}},
+		"part 1: linear: Identity: 0 lows and 0 highs for 1 c": {Parts: []features.Recipe{identity.Recipe{In: 1}}},
 	} {
 		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

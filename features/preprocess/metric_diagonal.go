@@ -57,7 +57,7 @@ func (m *diagonal) Dims() (in, out int) { return len(m.a), len(m.a) }
 func (m *diagonal) Apply(dst, x []float32, n int) {
 	d := len(m.a)
 	if n < 0 || len(x) < n*d || len(dst) < n*d {
-		panic("metric: Apply: slice too short")
+		panic("preprocess: metric: Apply: slice too short")
 	}
 	for i := range n {
 		row, to := x[i*d:(i+1)*d], dst[i*d:(i+1)*d]
@@ -70,7 +70,7 @@ func (m *diagonal) Apply(dst, x []float32, n int) {
 // Part returns the map of n columns from first on.
 func (m *diagonal) Part(first, n int) features.Map {
 	if first < 0 || n < 1 || first > len(m.a)-n {
-		panic("metric: Part: columns out of range")
+		panic("preprocess: metric: Part: columns out of range")
 	}
 	return &diagonal{m.a[first : first+n]}
 }

@@ -85,7 +85,7 @@ func (m *full) Dims() (in, out int) { return m.dim, m.dim }
 // Apply stores Ax in dst for the n rows of x. It panics if a slice is too short.
 func (m *full) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.dim || len(dst) < n*m.dim {
-		panic("metric: Apply: slice too short")
+		panic("preprocess: metric: Apply: slice too short")
 	}
 	m.a.Mul(dst, x, n, 1)
 }

@@ -31,7 +31,7 @@ func (m *scaleMap) Part(first, n int) features.Map {
 		return nil
 	}
 	if first < 0 || n < 1 || first > m.in-n {
-		panic("scale: Part: columns out of range")
+		panic("preprocess: scale: Part: columns out of range")
 	}
 	return byColumns(n, func(at, n int) func(dst, x []float32) { return m.part(first+at, n) })
 }

@@ -42,7 +42,7 @@ type Knots struct {
 // is true have no knots.
 func NewNormalScores(x []float32, n, d, knots int, keep func(column int) bool) NormalScores {
 	if n < 1 || d < 1 || len(x) < n*d || knots < 2 || knots > MaxKnots {
-		panic("scale: NewNormalScores: no rows, slice too short, or number of knots out of range")
+		panic("preprocess: scale: NewNormalScores: no rows, slice too short, or number of knots out of range")
 	}
 	r := NormalScores{Columns: make([]Knots, d)}
 	values, places := make([]float32, n), ranks(n, knots)

@@ -154,7 +154,7 @@ func NewLabelSums(cut CrossFit, classes int, categories []Category) (*LabelSums,
 	if err := cut.validate(); err != nil {
 		return nil, fmt.Errorf("columns: %w", err)
 	}
-	t := &LabelSums{cut: cut, classes: classes, categories: slices.Clone(categories)}
+	s := &LabelSums{cut: cut, classes: classes, categories: slices.Clone(categories)}
 	if classes < 0 || classes == 1 || classes > rowio.MaxDim {
 		return nil, fmt.Errorf("columns: target statistics of %d classes", classes)
 	}
@@ -164,61 +164,61 @@ func NewLabelSums(cut CrossFit, classes int, categories []Category) (*LabelSums,
 			return nil, fmt.Errorf("columns: target statistics of %d levels in slot %d", c.Values, c.Slot)
 		}
 		// No product overflows: 2²⁰·2⁶·2²⁰.
-		all += cut.Parts * (c.Values + 1) * t.width()
+		all += cut.Parts * (c.Values + 1) * s.width()
 		if all > maxLabelSums {
 			return nil, fmt.Errorf("columns: target statistics of so many levels and classes take more than %d numbers; hash "+
 				"categories to fewer buckets, or encode them otherwise", maxLabelSums)
 		}
 	}
 	for _, c := range categories {
-		t.sums = append(t.sums, make([]int64, cut.Parts*(c.Values+1)*t.width()))
+		s.sums = append(s.sums, make([]int64, cut.Parts*(c.Values+1)*s.width()))
 	}
-	return t, nil
+	return s, nil
 }
 
 // width is the number of sums of a level.
-func (t *LabelSums) width() int {
-	if t.classes == 0 {
+func (s *LabelSums) width() int {
+	if s.classes == 0 {
 		return 2
 	}
-	return t.classes
+	return s.classes
 }
 
 // Add adds a row with its hash, label and weight ≥ 0. The label is the index of its class, or its target
 // as a whole number below 2²⁰ in magnitude.
-func (t *LabelSums) Add(row []float32, hash uint64, label int, weight int64) {
-	part := t.cut.part(hash)
+func (s *LabelSums) Add(row []float32, hash uint64, label int, weight int64) {
+	part := s.cut.part(hash)
 	if part == 0 {
 		return
 	}
-	for i, c := range t.categories {
-		at := ((part-1)*(c.Values+1) + levelOf(row[c.Slot], c.Values)) * t.width()
-		if t.classes > 0 {
-			t.sums[i][at+label] += weight
+	for i, c := range s.categories {
+		at := ((part-1)*(c.Values+1) + levelOf(row[c.Slot], c.Values)) * s.width()
+		if s.classes > 0 {
+			s.sums[i][at+label] += weight
 			continue
 		}
-		t.sums[i][at] += weight
-		t.sums[i][at+1] += weight * int64(label)
+		s.sums[i][at] += weight
+		s.sums[i][at+1] += weight * int64(label)
 	}
 }
 
 // Merge adds the sums of u, which must have the same cut, classes and categories.
-func (t *LabelSums) Merge(u *LabelSums) {
-	if t.cut != u.cut || t.classes != u.classes || !slices.Equal(t.categories, u.categories) {
-		panic("columns: merge of other target statistics")
+func (s *LabelSums) Merge(u *LabelSums) {
+	if s.cut != u.cut || s.classes != u.classes || !slices.Equal(s.categories, u.categories) {
+		panic("preprocess: columns: merge of other target statistics")
 	}
 	for i, sums := range u.sums {
 		for j, v := range sums {
-			t.sums[i][j] += v
+			s.sums[i][j] += v
 		}
 	}
 }
 
 // Code implements wire.Coded.
-func (t *LabelSums) Code(c *wire.Coder) {
-	cut := CrossFit{c.Int(t.cut.Held, maxHeld), c.Int(t.cut.Parts, maxParts)}
-	classes, categories, all := c.Int(t.classes, rowio.MaxDim), t.categories, 0
-	wire.Each(c, &categories, math.MaxInt32, func(e *Category) {
+func (s *LabelSums) Code(c *wire.Coder) {
+	cut := CrossFit{c.Int(s.cut.Held, maxHeld), c.Int(s.cut.Parts, maxParts)}
+	classes, categories, all := c.Int(s.classes, rowio.MaxDim), s.categories, 0
+	wire.List(c, &categories, math.MaxInt32, func(e *Category) {
 		e.Slot, e.Values = c.Int(e.Slot, rowio.MaxDim), c.Int(e.Values, maxValues)
 		all += cut.Parts * (e.Values + 1) * max(classes, 2)
 		c.Check(all <= c.Left()) // a sum takes at least a byte
@@ -228,9 +228,9 @@ func (t *LabelSums) Code(c *wire.Coder) {
 		if !c.Check(err == nil) {
 			return
 		}
-		*t = *u
+		*s = *u
 	}
-	for _, sums := range t.sums {
+	for _, sums := range s.sums {
 		for i := range sums {
 			zigzag := c.Uvarint(uint64(sums[i])<<1^uint64(sums[i]>>63), math.MaxUint64)
 			sums[i] = int64(zigzag>>1) ^ -int64(zigzag&1)
@@ -244,23 +244,23 @@ const smoothing = 10
 
 // table returns the statistics of category i: for each level the share of each class (of two classes, only
 // the second), or the mean target. The first table is over all parts, the others leave out one part each.
-func (t *LabelSums) table(i int) *Lookup {
-	c, width := t.categories[i], t.width()
+func (s *LabelSums) table(i int) *Lookup {
+	c, width := s.categories[i], s.width()
 	out := 1
-	if t.classes > 2 {
-		out = t.classes
+	if s.classes > 2 {
+		out = s.classes
 	}
 	size := (c.Values + 1) * width
-	tab := &Lookup{Values: c.Values, Out: out, Parts: t.cut.Parts,
-		Numbers: make(features.Floats, 0, (c.Values+1)*out*(t.cut.Parts+1))}
+	tab := &Lookup{Values: c.Values, Out: out, Parts: s.cut.Parts,
+		Numbers: make(features.Floats, 0, (c.Values+1)*out*(s.cut.Parts+1))}
 	sums, level := make([]int64, size), make([]float64, out)
-	for without := range t.cut.Parts + 1 {
+	for without := range s.cut.Parts + 1 {
 		clear(sums)
-		for part := range t.cut.Parts {
+		for part := range s.cut.Parts {
 			if part+1 == without {
 				continue
 			}
-			for j, v := range t.sums[i][part*size : (part+1)*size] {
+			for j, v := range s.sums[i][part*size : (part+1)*size] {
 				sums[j] += v
 			}
 		}
@@ -269,9 +269,9 @@ func (t *LabelSums) table(i int) *Lookup {
 			whole[j%width] += v
 		}
 		prior := make([]float64, out)
-		t.means(prior, whole, 0, nil)
+		s.means(prior, whole, 0, nil)
 		for l := range c.Values + 1 {
-			t.means(level, sums[l*width:(l+1)*width], smoothing, prior)
+			s.means(level, sums[l*width:(l+1)*width], smoothing, prior)
 			for _, v := range level {
 				tab.Numbers = append(tab.Numbers, float32(v))
 			}
@@ -281,15 +281,15 @@ func (t *LabelSums) table(i int) *Lookup {
 }
 
 // means stores in dst the means of labels with those sums and more rows with the means prior.
-func (t *LabelSums) means(dst []float64, sums []int64, more float64, prior []float64) {
+func (s *LabelSums) means(dst []float64, sums []int64, more float64, prior []float64) {
 	n := sums[0]
-	if t.classes > 0 {
+	if s.classes > 0 {
 		n = 0
 		for _, v := range sums {
 			n += v
 		}
 	}
-	unit := cmp.Or(t.Unit, 1)
+	unit := cmp.Or(s.Unit, 1)
 	total := float64(float64(n)*unit) + more
 	for j := range dst {
 		sum := float64(float64(sums[len(sums)-len(dst)+j]) * unit) // a single statistic is of the second class or of the targets
@@ -305,10 +305,10 @@ func (t *LabelSums) means(dst []float64, sums []int64, more float64, prior []flo
 
 // rows returns the number of rows of each level of category i over all parts, and last of the missing
 // value, for sums without classes.
-func (t *LabelSums) rows(i int) []int64 {
-	n := t.categories[i].Values + 1
+func (s *LabelSums) rows(i int) []int64 {
+	n := s.categories[i].Values + 1
 	counts := make([]int64, n)
-	for j, v := range t.sums[i] {
+	for j, v := range s.sums[i] {
 		if j%2 == 0 {
 			counts[j/2%n] += v
 		}
@@ -317,8 +317,8 @@ func (t *LabelSums) rows(i int) []int64 {
 }
 
 // categoryIn returns the index of the category in a slot; −1 if there is none.
-func (t *LabelSums) categoryIn(slot int) int {
-	return slices.IndexFunc(t.categories, func(c Category) bool { return c.Slot == slot })
+func (s *LabelSums) categoryIn(slot int) int {
+	return slices.IndexFunc(s.categories, func(c Category) bool { return c.Slot == slot })
 }
 
 // levelOf returns the level with index v; values for NaN and any number that is not an index.

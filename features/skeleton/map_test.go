@@ -58,15 +58,15 @@ func TestRangesAndCutsHaveTheBitsOfApply(t *testing.T) {
 }
 
 func TestBitsDoNotDependOnTheLevel(t *testing.T) {
-	was := blas.Level()
-	defer blas.SetLevel(was)
+	was := blas.ISA()
+	defer blas.SetISA(was)
 	for name, m := range every(t) {
 		const n = 5
 		in, out := m.Dims()
 		x := numbers(n*in, 3)
 		var want []float32
-		for _, level := range blas.Levels() {
-			if err := blas.SetLevel(level); err != nil {
+		for _, level := range blas.ISAs() {
+			if err := blas.SetISA(level); err != nil {
 				t.Fatal(err)
 			}
 			dst := make([]float32, n*out)

@@ -189,7 +189,7 @@ func (o *Options) Validate() error {
 
 // Size returns the size of the features.
 func (o *Options) Size(in int) kernel.Size {
-	return kernel.Size{Features: o.out(), Map: 200 * int64(o.out())}
+	return kernel.Size{Features: o.out(), MapBytes: 200 * int64(o.out())}
 }
 
 // Choose makes the recipe. The rows must have the row length of the skeleton.

@@ -11,7 +11,7 @@ import (
 //
 //	go test -run - -bench . -cpu 1 ./internal/blas
 //
-// and BOCHNER_CPU=avx2 or go for the other levels.
+// and BOCHNER_CPU=avx2 or go for the other instruction sets.
 
 // measure reports how many times 10⁹ of the call's ops pass in a second. What
 // prepare does before each call, if it is given, does not count.

@@ -35,7 +35,7 @@ func TestBitsNeverChange(t *testing.T) {
 		}
 		return h.Sum64()
 	}
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		const n, in, out = 19, 30, 70
 		r := random(20)
 		p := Pack(grid[float32](r, in*out), grid[float32](r, out), out, in)

@@ -22,7 +22,7 @@ func TestQuantizeRoundsToEvenAndCounts(t *testing.T) {
 		{1e10, MaxSteps, true}, {-3e38, -MaxSteps, true}, {inf, MaxSteps, true}, {-inf, -MaxSteps, true}, {nan, 0,
 			true}, {-nan, 0, true}, {1e-45, 0, false},
 	}
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		for d := 1; d < 40; d++ {
 			n := len(cases)
 			z, check := guarded[float32](t, n*d)
@@ -54,7 +54,7 @@ func TestQuantizeRoundsToEvenAndCounts(t *testing.T) {
 }
 
 func TestQuantizeMatchesTheReference(t *testing.T) {
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		for _, s := range []struct{ n, d int }{{0, 4}, {1, 1}, {3, 16}, {4, 16}, {5, 17}, {7, 48}, {8, 47}, {1023, 33},
 			{1024, 16}} {
 			const bound = 2.7
@@ -81,7 +81,7 @@ func TestQuantizeMatchesTheReference(t *testing.T) {
 }
 
 func TestQuantizeRowsMatchesQuantize(t *testing.T) {
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		for _, d := range []int{1, 16, 37} {
 			const n = 43
 			z := normals[float32](random(uint64(d)), n*d)
@@ -146,7 +146,7 @@ func TestDotAndAxpyMatchTheReference(t *testing.T) {
 		wantAxpy := append([]float32(nil), y...)
 		axpyGo(1.7, x, wantAxpy)
 		was := append([]float32(nil), y...)
-		eachLevel(t, func(t *testing.T) {
+		eachISA(t, func(t *testing.T) {
 			copy(y, was)
 			mustSame32(t, fmt.Sprint("dot of ", n), []float32{Dot(x, y)}, []float32{wantDot})
 			Axpy(1.7, x, y)

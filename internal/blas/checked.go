@@ -4,7 +4,7 @@ package blas
 
 import "unsafe"
 
-// The functions of this file wrap kernels in assembly for a level: they check slices, and compute
+// The functions of this file wrap kernels in assembly for an instruction set: they check slices, and compute
 // the rest that does not fill the vectors of a kernel.
 
 // denseBy returns the factorisation's kernels, with checks before them. columns takes step columns at a time.

@@ -38,7 +38,7 @@ func textbook[T real](a []T, n int) (pivot int, ok bool) {
 }
 
 func TestCholeskyInFloat32IsTheTextbookLoop(t *testing.T) {
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		for _, n := range choleskySizes {
 			if n > 400 || testing.Short() && n > 200 || !campaign.Whole() && n > 260 {
 				continue
@@ -111,7 +111,7 @@ func TestCholeskyIsTheTextbookLoopBitForBit(t *testing.T) {
 		drawn := definite(n, 7)
 		want := slices.Clone(drawn)
 		textbook(want, n)
-		eachLevel(t, func(t *testing.T) {
+		eachISA(t, func(t *testing.T) {
 			for _, threads := range []int{1, 3} {
 				a, check := guarded[float64](t, n*n)
 				copy(a, drawn)
@@ -126,7 +126,7 @@ func TestCholeskyIsTheTextbookLoopBitForBit(t *testing.T) {
 }
 
 func TestCholeskyStopsAtTheFirstBadPivot(t *testing.T) {
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		for _, n := range []int{1, 20, 33, 100, 300} {
 			for _, bad := range []int{0, n / 2, n - 1} {
 				for _, v := range []float64{0, -1, math.NaN(), math.Inf(-1)} {
@@ -152,7 +152,7 @@ func TestCholeskySolveIsTheTextbookLoopBitForBit(t *testing.T) {
 			b := normals[float64](random(uint64(n)), n*k)
 			want := append([]float64(nil), b...)
 			textbookSolve(l, n, want, k)
-			eachLevel(t, func(t *testing.T) {
+			eachISA(t, func(t *testing.T) {
 				for _, threads := range []int{1, 3} {
 					x, check := guarded[float64](t, n*k)
 					copy(x, b)

@@ -8,7 +8,7 @@ import (
 )
 
 func TestDistancesMatchTheirDefinition(t *testing.T) {
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 4))
 		for _, n := range []int{0, 1, 3, 4, 5, 33, 70} {
 			for d := range 14 {

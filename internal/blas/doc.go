@@ -4,7 +4,7 @@
 //
 // # Bits
 //
-// Results do not depend on the level of the CPU family (see Level), on the
+// Results do not depend on the instruction set (see ISA), on the
 // number of threads or on how the rows are cut into calls. That holds because
 // each number is defined as one expression whose order is fixed:
 //
@@ -20,7 +20,7 @@
 // Every kernel has a twin in plain Go, which is the reference, and the only
 // implementation on platforms without assembly or under the build tag purego.
 //
-// NaN is the exception: an element is NaN at all levels or at none, but the sign and
+// NaN is the exception: an element is NaN with all instruction sets or with none, but the sign and
 // payload of the NaN depend on the platform.
 //
 // # Shapes

@@ -16,7 +16,7 @@ func TestDotsMatchTheReference(t *testing.T) {
 			normal(r, b)
 			want := make([]float64, k)
 			dotsGo(want, a, b, bs)
-			eachLevel(t, func(t *testing.T) {
+			eachISA(t, func(t *testing.T) {
 				dst, check := guarded[float64](t, k)
 				Dots(dst, a, b, bs)
 				mustSame64(t, fmt.Sprintf("%d products of %d", k, n), dst, want)
@@ -29,7 +29,7 @@ func TestDotsMatchTheReference(t *testing.T) {
 }
 
 func TestDotsAreDotProducts(t *testing.T) {
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		const n, k = 23, 6
 		a, b := make([]float64, n), make([]float64, n*k)
 		want := make([]float64, k)

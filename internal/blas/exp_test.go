@@ -11,7 +11,7 @@ func TestExpEachMatchesExp(t *testing.T) {
 		math.Nextafter(709.7827, 800),
 		709.78271289338397, 710, 1e300, math.Inf(1), math.Inf(-1), math.NaN(), 709, 709.5, 0.5 * math.Ln2, -0.5 * math.Ln2,
 		5e-324, -5e-324}
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
 		for n := range 70 {
 			x, check := guarded[float64](t, n)
@@ -37,7 +37,7 @@ func TestExpEachMatchesExp(t *testing.T) {
 }
 
 func TestFloatsConvertsExactly(t *testing.T) {
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		for n := range 70 {
 			dst, check := guarded[float32](t, n)
 			src := make([]int16, n)

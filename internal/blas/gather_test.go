@@ -62,7 +62,7 @@ func TestHotColumnsHaveTheBitsOfZeros(t *testing.T) {
 		want := make([]float32, s.n*s.out)
 		whole.Mul(want, full, s.n, 1)
 		wantEndings := endings(t, whole, full, s.n, 1)
-		eachLevel(t, func(t *testing.T) {
+		eachISA(t, func(t *testing.T) {
 			for _, threads := range []int{1, 3} {
 				name := fmt.Sprintf("%+v, %d threads", s, threads)
 				dst, check := guarded[float32](t, s.n*s.out)

@@ -6,12 +6,12 @@ import (
 )
 
 const (
-	depth   = 256 // steps of a chain between two accesses to the result
-	spread  = 768 // columns of the result packed at once; a multiple of every kernel's columns
-	tall    = 96  // rows of the result in a work item; a multiple of every kernel's rows
-	aStride = depth + 8
-	many    = 4       // work items of a thread between two barriers
-	small   = 1 << 17 // multiply-adds below which a second thread does not pay
+	chainDepth     = 256 // steps of a chain between two accesses to the result
+	packedColumns  = 768 // columns of the result packed at once; a multiple of every kernel's columns
+	itemRows       = 96  // rows of the result in a work item; a multiple of every kernel's rows
+	aStride        = chainDepth + 8
+	itemsPerThread = 4       // work items of a thread between two barriers
+	minParallelOps = 1 << 17 // multiply-adds below which a second thread does not pay
 )
 
 // product describes C -= A·Bᵀ, every element of C (m×n) continuing its chain
@@ -32,7 +32,7 @@ var packs64, packs32 = packsOf[float64](), packsOf[float32]()
 
 func packsOf[T real]() *sync.Pool {
 	return &sync.Pool{New: func() any {
-		s := Make[T](spread * depth)
+		s := Make[T](packedColumns * chainDepth)
 		return &s
 	}}
 }
@@ -41,7 +41,7 @@ func packsOf[T real]() *sync.Pool {
 // then threads compute runs of tall rows. Each element continues one chain in a fixed order, so the result does not
 // depend on the threads.
 func gemm[T real](p product[T], threads int) {
-	if p.m*p.n*p.k < small {
+	if p.m*p.n*p.k < minParallelOps {
 		threads = 1
 	}
 	l := denseOf[T](active())
@@ -49,10 +49,10 @@ func gemm[T real](p product[T], threads int) {
 	if _, ok := any(T(0)).(float32); ok {
 		packs = packs32
 	}
-	for k := 0; k < p.k; k += depth {
-		kn := min(depth, p.k-k)
-		for col := 0; col < p.n; col += spread {
-			cols := min(spread, p.n-col)
+	for k := 0; k < p.k; k += chainDepth {
+		kn := min(chainDepth, p.k-k)
+		for col := 0; col < p.n; col += packedColumns {
+			cols := min(packedColumns, p.n-col)
 			panels := (cols + l.nr - 1) / l.nr
 			packed := packs.Get().(*[]T)
 			parallel(threads, panels, func(q int, _ *scratch) {
@@ -60,17 +60,17 @@ func gemm[T real](p product[T], threads int) {
 			})
 			first := 0
 			if p.lower {
-				first = col / tall
+				first = col / itemRows
 			}
 			// Columns are cut too where rows alone would leave threads idle at the end.
 			runs := 1
-			if rows := (p.m+tall-1)/tall - first; threads > 1 && rows < many*threads {
-				runs = min((many*threads+rows-1)/rows, max(1, panels/4))
+			if rows := (p.m+itemRows-1)/itemRows - first; threads > 1 && rows < itemsPerThread*threads {
+				runs = min((itemsPerThread*threads+rows-1)/rows, max(1, panels/4))
 			}
-			parallel(threads, ((p.m+tall-1)/tall-first)*runs, func(item int, s *scratch) {
-				row := (item/runs + first) * tall
+			parallel(threads, ((p.m+itemRows-1)/itemRows-first)*runs, func(item int, s *scratch) {
+				row := (item/runs + first) * itemRows
 				from, to := item%runs*panels/runs, (item%runs+1)*panels/runs
-				p.rows(l, s, *packed, row, min(tall, p.m-row), k, kn, col, from, to)
+				p.rows(l, s, *packed, row, min(itemRows, p.m-row), k, kn, col, from, to)
 			})
 			packs.Put(packed)
 		}
@@ -88,7 +88,7 @@ func (p *product[T]) rows(l *dense[T], s *scratch, packed []T, row, rows, k, kn,
 	if !p.back && rows%l.mr == 0 && p.as == TileDim {
 		a, as = p.a[row*p.as+k:], p.as
 	} else {
-		a = Grow(left, tall*aStride)
+		a = Grow(left, itemRows*aStride)
 		for i := range rows {
 			p.packA(a[i*aStride:][:kn], row+i, k)
 		}
@@ -230,7 +230,7 @@ func tileGo(c []float64, cs int, a []float64, as int, b []float64, k int) {
 
 // tile32Go is tileGo in float32: 4×16, as a product with -a.
 func tile32Go(c []float32, cs int, a []float32, as int, b []float32, k int) {
-	var negative [4 * depth]float32
+	var negative [4 * chainDepth]float32
 	for i := range 4 {
 		for p, v := range a[i*as:][:k] {
 			negative[i*k+p] = -v

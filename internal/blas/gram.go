@@ -153,8 +153,8 @@ func placesOf(tiles [][]float64, d int) []place {
 	return places
 }
 
-// expand prepares panels of the block for the kernels of a level.
-func (op *operand) expand(l *level, panels, threads int) {
+// expand prepares panels of the block for the kernels of an instruction set.
+func (op *operand) expand(l *isa, panels, threads int) {
 	Grow(&op.sums, panels*lanes)
 	if l.words && cap(op.words) < panels*panelBytes {
 		op.words = Make[int16](panels * panelBytes)
@@ -174,12 +174,12 @@ func addTo(g []float64, s float64, x []float64) {
 	}
 }
 
-// operand is a block as the kernels of a level want it.
+// operand is a block as the kernels of an instruction set want it.
 type operand struct {
 	block *Bytes
 	w     *Weighted // nil if the rows have no weights
 	quads int       // quads of rows that count
-	sums  []int32   // -128 times the sums of the columns, if the level wants them
+	sums  []int32   // -128 times the sums of the columns, if the instruction set wants them
 	words []int16   // the block in words, [panel][row/2][column][row%2], likewise
 	packs []packs   // the block in packs, [panel][run], likewise
 }
@@ -198,7 +198,7 @@ func (op *operand) panel(p int) []int8 {
 // mulLimbs overwrites t (lanes×width, row-major) with the products of the columns of panel a, which
 // have left limbs, and of width columns from panel b on, which have right limbs. If w has limbs, the
 // second columns are times the weights of the rows. The common factor of the weights is left out.
-func (op *operand) mulLimbs(l *level, t []float64, a, b, left, right int) {
+func (op *operand) mulLimbs(l *isa, t []float64, a, b, left, right int) {
 	clear(t)
 	panels, from := op.block.panels(), 0
 	if op.w != nil && op.w.limbs > 0 {

@@ -31,7 +31,7 @@ func TestGramIsExact(t *testing.T) {
 		{1, 1}, {2, 15}, {3, 16}, {4, 17}, {5, 47}, {8, 48}, {9, 49}, {1, 100}, {1023, 65},
 		{1024, 130}, {37, 383}, {6, 384}, {7, 385}, {66, 433}, {13, 800},
 	}
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		r := random(4)
 		for _, s := range sizes {
 			b, z := randomBytes(t, r, s.n, s.d)
@@ -83,7 +83,7 @@ func dotColumns(z []float32, n, d, p, q int) float64 {
 }
 
 func TestGramOfExtremesDoesNotOverflow(t *testing.T) {
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		for _, v := range []float32{127, -127} {
 			const d = 50
 			z := make([]float32, MaxRows*d)
@@ -113,7 +113,7 @@ func TestGramOfExtremesDoesNotOverflow(t *testing.T) {
 }
 
 func TestClassSumsAreExact(t *testing.T) {
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		r := random(6)
 		for _, s := range []struct{ n, d, k int }{{1, 1, 1}, {5, 17, 3}, {1024, 33, 10}, {1021, 16, 1500}, {1024, 100, 1},
 			{6, 15, 2}} {
@@ -139,7 +139,7 @@ func TestClassSumsAreExact(t *testing.T) {
 }
 
 func TestTargetsAreExact(t *testing.T) {
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		r := random(8)
 		for _, s := range []struct{ n, d, k int }{{1, 1, 1}, {5, 17, 3}, {1024, 33, 1}, {1021, 16, 9}, {1023, 100, 4},
 			{6, 15, 17}, {1024, 48, 2}} {

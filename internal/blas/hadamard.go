@@ -26,7 +26,7 @@ func Hadamard(x []float32, n, d, threads int) {
 }
 
 // transform is Hadamard of the rows from first to before end.
-func (l *level) transform(x []float32, d, first, end int) {
+func (l *isa) transform(x []float32, d, first, end int) {
 	for i := first; i < end; i++ {
 		l.hadamard(x[i*d : (i+1)*d])
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func TestHadamardIsTheMatrixOfSigns(t *testing.T) {
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		for d := 1; d <= 4096; d *= 2 {
 			// Whole numbers, so that sums are exact in any order.
 			x := make([]float32, d)
@@ -44,7 +44,7 @@ func TestHadamardMatchesTheReference(t *testing.T) {
 		for i := range n {
 			hadamardStages(want[i*d:(i+1)*d], 1)
 		}
-		eachLevel(t, func(t *testing.T) {
+		eachISA(t, func(t *testing.T) {
 			for _, threads := range []int{1, 3} {
 				x, check := guarded[float32](t, n*d)
 				copy(x, was)
@@ -57,7 +57,7 @@ func TestHadamardMatchesTheReference(t *testing.T) {
 }
 
 func TestHadamardTwiceScalesByTheLength(t *testing.T) {
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		const d = 1024
 		x := make([]float32, d)
 		for i := range x {
@@ -83,7 +83,7 @@ func TestAffineRoundsOnce(t *testing.T) {
 				sums[i] = fma32(v, s[i%d], b[i%d])
 				products[i] = v * s[i%d]
 			}
-			eachLevel(t, func(t *testing.T) {
+			eachISA(t, func(t *testing.T) {
 				x, checkX := guarded[float32](t, n*d)
 				dst, check := guarded[float32](t, n*d)
 				copy(x, was)
@@ -105,7 +105,7 @@ func TestCosTurnsAndCosSinTurnsMatchTheReference(t *testing.T) {
 		for i, v := range was {
 			wantCos[i], wantSin[i] = cosReduced(reduce(v))*0.3, sinReduced(reduce(v))*0.3
 		}
-		eachLevel(t, func(t *testing.T) {
+		eachISA(t, func(t *testing.T) {
 			x, checkX := guarded[float32](t, n)
 			cos, checkCos := guarded[float32](t, n)
 			sin, checkSin := guarded[float32](t, n)

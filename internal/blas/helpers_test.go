@@ -8,24 +8,24 @@ import (
 	"unsafe"
 )
 
-// eachLevel runs a test at every level of this machine, in the short form of the tests at those that are
+// eachISA runs a test with every instruction set of this machine, in the short form of the tests at those that are
 // very different.
-func eachLevel(t *testing.T, f func(t *testing.T)) {
+func eachISA(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
-	was := Level()
+	was := ISA()
 	defer func() {
-		if err := SetLevel(was); err != nil {
+		if err := SetISA(was); err != nil {
 			t.Fatal(err)
 		}
 	}()
-	names := Levels()
+	names := ISAs()
 	if testing.Short() && runtime.GOARCH == "arm64" {
-		// The other levels differ in products of bytes only, and are the best of emulated CPUs.
+		// The other instruction sets differ in products of bytes only, and are the best of emulated CPUs.
 		names = []string{names[0], names[len(names)-1]}
 	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
-			if err := SetLevel(name); err != nil {
+			if err := SetISA(name); err != nil {
 				t.Fatal(err)
 			}
 			f(t)

@@ -37,7 +37,7 @@ func (p *Weights) Max(dst, x []float32, n, q, threads int) {
 }
 
 // max is a work item of Max: a run of rows and of per groups.
-func (p *Weights) max(l *level, dst, x []float32, n, q, per, item int, s *scratch) {
+func (p *Weights) max(l *isa, dst, x []float32, n, q, per, item int, s *scratch) {
 	groups := p.out / q
 	items := (groups + per - 1) / per
 	row := item / items * rowRun

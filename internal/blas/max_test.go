@@ -52,7 +52,7 @@ func TestMaxIsTheLargestOfEachGroup(t *testing.T) {
 			want[g] = largest(all[g*s.q : (g+1)*s.q])
 		}
 		p := Pack(w, bias, out, s.in)
-		eachLevel(t, func(t *testing.T) {
+		eachISA(t, func(t *testing.T) {
 			for _, threads := range []int{1, 3} {
 				dst, check := guarded[float32](t, s.n*s.groups)
 				p.Max(dst, x, s.n, s.q, threads)
@@ -65,7 +65,7 @@ func TestMaxIsTheLargestOfEachGroup(t *testing.T) {
 }
 
 func TestMaxKeepsNaN(t *testing.T) {
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		for _, q := range []int{2, 3, 5, 8, 13} {
 			for at := range q {
 				bias := make([]float32, 2*q)

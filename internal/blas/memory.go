@@ -53,7 +53,7 @@ func reserve[T int8 | int16 | float32 | float64](n int) []T {
 	var t T
 	size := int(unsafe.Sizeof(t))
 	if n*size >= large {
-		machine.Room(n * size)
+		machine.MustHave(n * size)
 	}
 	s := make([]T, n)
 	if fromLine(s) != 0 { // not where n is large, which starts on a page

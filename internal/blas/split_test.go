@@ -31,7 +31,7 @@ func wideRows(seed uint64, n, d int, narrow bool) []float32 {
 // All sums over a block, split or not, are sums of products of its whole numbers.
 func TestSumsOfSplitBlocksAreExact(t *testing.T) {
 	const k = 3
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		for _, s := range []struct{ n, d int }{{1, 1}, {3, 16}, {5, 47}, {8, 48}, {9, 49}, {1024, 65}, {37, 383}, {6, 385},
 			{66, 433}} {
 			for _, most := range []int{MaxByte, 5040} {
@@ -106,7 +106,7 @@ func TestSplitMatchesTheReference(t *testing.T) {
 	quads := len(z) / 64
 	low, high := make([]int8, len(z)), make([]int8, len(z))
 	want := splitGo(low, high, z, lanes, quads, 1)
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		l, checkLow := guarded[int8](t, len(z))
 		h, checkHigh := guarded[int8](t, len(z))
 		if cut := active().split(l, h, z, lanes, quads, 1); cut != want || !slices.Equal(l, low) || !slices.Equal(h, high) {

@@ -15,8 +15,8 @@ func symmetric(a []float64, n, threads int) *Symmetric {
 	return s
 }
 
-// A product equals the product with the whole matrix, and has the same bits on every level and for every number of
-// threads. Nothing above the diagonal is read.
+// A product equals the product with the whole matrix, and has the same bits with every instruction set and for every
+// number of threads. Nothing above the diagonal is read.
 func TestSymmetricProductMatchesTheWholeMatrix(t *testing.T) {
 	for _, n := range []int{0, 1, 15, 16, 33, TileDim - 1, TileDim, TileDim + 1, 2*TileDim + 77} {
 		a := normals[float64](random(uint64(n)), n*n)
@@ -31,7 +31,7 @@ func TestSymmetricProductMatchesTheWholeMatrix(t *testing.T) {
 			}
 			x := normals[float64](random(7), k*n)
 			var bits []float64
-			eachLevel(t, func(t *testing.T) {
+			eachISA(t, func(t *testing.T) {
 				for _, threads := range []int{1, 3} {
 					got, check := guarded[float64](t, k*n)
 					s := symmetric(a, n, threads)

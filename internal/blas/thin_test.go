@@ -16,7 +16,7 @@ func TestScoresMatchTheReference(t *testing.T) {
 				normal(r, w)
 				want := make([]float32, n*k)
 				scoresGo(want, k, x, d, w, d, d, n, k)
-				eachLevel(t, func(t *testing.T) {
+				eachISA(t, func(t *testing.T) {
 					for _, threads := range []int{1, 3} {
 						dst, check := guarded[float32](t, n*k)
 						Scores(dst, x, n, d, w, k, threads)
@@ -54,7 +54,7 @@ func TestGradientsMatchTheReference(t *testing.T) {
 					wide[i] = float64(v)
 				}
 				what := fmt.Sprintf("%d rows of %d, %d outputs", n, d, k)
-				eachLevel(t, func(t *testing.T) {
+				eachISA(t, func(t *testing.T) {
 					for _, threads := range []int{1, 3} {
 						g, check := guarded[float32](t, k*d)
 						copy(g, from)
@@ -82,7 +82,7 @@ func TestGradientsMatchTheReference(t *testing.T) {
 }
 
 func TestThinProductsMatchPlainProducts(t *testing.T) {
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		const n, d, k = 37, 83, 7
 		x, w, c := make([]float32, n*d), make([]float32, k*d), make([]float32, n*k)
 		c64 := make([]float64, n*k)
@@ -121,7 +121,7 @@ func TestThinProductsMatchPlainProducts(t *testing.T) {
 
 // The rows of a gradient may come in several calls.
 func TestGradientAddsUpOverCalls(t *testing.T) {
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		const n, d, k = 50, 40, 3
 		r := random(5)
 		x, c := normals[float32](r, n*d), normals[float32](r, n*k)

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// A transpose moves every element, with any bits, and writes nothing else: at every level, for all sizes near
-// the sizes of the kernels.
+// A transpose moves every element, with any bits, and writes nothing else: with every instruction set, for all sizes
+// near the sizes of the kernels.
 func TestTransposeMovesEveryElement(t *testing.T) {
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		testTranspose(t, func(i int) float64 { return math.Float64frombits(0x7ff0_0000_0000_0001 + uint64(i)) },
 			math.Float64bits)
 		testTranspose(t, func(i int) float32 { return math.Float32frombits(0x7fc0_0000 + uint32(i)) }, math.Float32bits)
@@ -43,10 +43,10 @@ func testTranspose[T real, B uint32 | uint64](t *testing.T, number func(i int) T
 }
 
 func BenchmarkTranspose(b *testing.B) {
-	for _, name := range Levels() {
+	for _, name := range ISAs() {
 		b.Run(name, func(b *testing.B) {
-			defer func(was string) { _ = SetLevel(was) }(Level())
-			if err := SetLevel(name); err != nil {
+			defer func(was string) { _ = SetISA(was) }(ISA())
+			if err := SetISA(name); err != nil {
 				b.Fatal(err)
 			}
 			b.Run("float64", benchmarkTranspose[float64])
@@ -59,7 +59,7 @@ func BenchmarkTranspose(b *testing.B) {
 func benchmarkTranspose[T real](b *testing.B) {
 	src := make([]T, TileDim*TileDim)
 	dst := make([]T, TileDim*TileDim)
-	for _, size := range [][2]int{{24, depth}, {base, base}} {
+	for _, size := range [][2]int{{24, chainDepth}, {base, base}} {
 		b.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(b *testing.B) {
 			for b.Loop() {
 				transpose(dst, size[0], src, TileDim, size[0], size[1])

@@ -51,7 +51,7 @@ func TestTriangleSolves(t *testing.T) {
 			}
 			CholeskySolve(exact, n, want, k, 2)
 			var bits []float32
-			eachLevel(t, func(t *testing.T) {
+			eachISA(t, func(t *testing.T) {
 				l := append([]float32(nil), a...)
 				if _, ok := Cholesky(l, n, 2); !ok {
 					t.Fatal("not positive definite in float32")

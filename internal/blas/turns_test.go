@@ -33,7 +33,7 @@ func TestCosineIsWithin2e7(t *testing.T) {
 	r := random(3)
 	sets["random"] = func(int) float32 { return float32(r.NormFloat64()) }
 	n := campaign.Pick(1<<16, 1<<17)
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		for name, f := range sets {
 			angles := make([]float32, n)
 			for i := range angles {
@@ -71,7 +71,7 @@ func TestCosineNeverExceedsOne(t *testing.T) {
 // Features that bypass the cache equal features that do not.
 func TestStreamingStoresMatchPlainStores(t *testing.T) {
 	r := random(4)
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		for _, c := range []struct{ rows, vecs, ds, sin, shift int }{
 			{3, 5, 176, 96, 0},
 			{1, 1, 32, 16, 0},

@@ -42,11 +42,11 @@ func drawWeights(kind string, n int) []int64 {
 	return w
 }
 
-// Sums of weighted rows equal a plain sum of whole numbers, at every level, for features of one
+// Sums of weighted rows equal a plain sum of whole numbers, with every instruction set, for features of one
 // limb and of two, and for weights of every number of limbs.
 func TestSumsOfWeightedRowsAreExact(t *testing.T) {
 	const k = 3
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		w := new(Weighted) // one for all: what was in it before must not count
 		for _, s := range []struct{ n, d int }{{1, 1}, {3, 16}, {9, 49}, {1024, 65}, {37, 433}} {
 			for _, kind := range []string{"words", "one", "equal", "none", "counts", "byte", "long"} {

@@ -61,7 +61,7 @@ func (p *Weights) Mul(dst, x []float32, n, threads int) {
 	p.each(x, n, threads, dst, ending{store: storeSums, dst: dst})
 }
 
-func storeSums(p *Weights, _ *level, e ending, b block, c []float32, _ *scratch) {
+func storeSums(p *Weights, _ *isa, e ending, b block, c []float32, _ *scratch) {
 	for i := range b.rows {
 		copy(e.dst[(b.row+i)*p.out+b.col:][:b.cols], c[i*pitch:])
 	}
@@ -81,7 +81,7 @@ func (p *Weights) Cos(dst, x []float32, n int, scale float32, threads int) {
 	p.each(x, n, threads, nil, ending{store: storeCos, dst: dst, scale: scale, stream: n*p.out >= streamed})
 }
 
-func storeCos(p *Weights, l *level, e ending, b block, c []float32, _ *scratch) {
+func storeCos(p *Weights, l *isa, e ending, b block, c []float32, _ *scratch) {
 	full := b.cols / lanes
 	if full > 0 {
 		l.cos(e.dst[b.row*p.out+b.col:], p.out, c, pitch, b.rows, full, e.scale, e.stream)
@@ -104,7 +104,7 @@ func (p *Weights) CosSin(dst, x []float32, n int, scale float32, threads int) {
 
 // storeCosSin stores the cosines and sines of a block of angles. It computes a last vector that is not full in
 // scratch memory.
-func storeCosSin(p *Weights, l *level, e ending, b block, c []float32, s *scratch) {
+func storeCosSin(p *Weights, l *isa, e ending, b block, c []float32, s *scratch) {
 	d := e.dst[b.row*2*p.out+b.col:]
 	full := b.cols / lanes
 	if full > 0 {
@@ -134,7 +134,7 @@ func (p *Weights) CosBytes(dst *Bytes, x []float32, n, threads int) {
 	dst.clearPadding()
 }
 
-func storeCosBytes(_ *Weights, l *level, e ending, b block, c []float32, _ *scratch) {
+func storeCosBytes(_ *Weights, l *isa, e ending, b block, c []float32, _ *scratch) {
 	quads := (b.rows + 3) / 4
 	for v := 0; v*lanes < b.cols; v++ {
 		l.cosBytes(e.bytes.quads(b.col/lanes+v, b.row/4, quads), c[v*lanes:], pitch, quads)
@@ -153,7 +153,7 @@ func (p *Weights) CosSinBytes(dst *Bytes, x []float32, n, threads int) {
 }
 
 // storeCosSinBytes stores the cosines and sines of a block of angles on the grid.
-func storeCosSinBytes(p *Weights, l *level, e ending, b block, c []float32, _ *scratch) {
+func storeCosSinBytes(p *Weights, l *isa, e ending, b block, c []float32, _ *scratch) {
 	quads, dst := (b.rows+3)/4, e.bytes
 	for v := 0; v*lanes < b.cols; v++ {
 		col := b.col + v*lanes
@@ -188,7 +188,7 @@ type block struct{ row, rows, col, cols int }
 // ending is what happens to the blocks of X·Wᵀ + bias. It is not a closure, because a closure would be
 // allocated in every call, even for a single row.
 type ending struct {
-	store  func(p *Weights, l *level, e ending, b block, c []float32, s *scratch)
+	store  func(p *Weights, l *isa, e ending, b block, c []float32, s *scratch)
 	dst    []float32
 	bytes  *Bytes
 	scale  float32
@@ -219,7 +219,7 @@ func (p *Weights) each(x []float32, n, threads int, dst []float32, e ending) {
 func (p *Weights) strips() int { return (p.panels + strip - 1) / strip }
 
 // item is a work item of each: a strip of the outputs of a run of rows.
-func (p *Weights) item(l *level, x []float32, n int, dst []float32, e ending, item int, s *scratch) {
+func (p *Weights) item(l *isa, x []float32, n int, dst []float32, e ending, item int, s *scratch) {
 	strips := p.strips()
 	b := block{row: item / strips * rowRun, col: item % strips * pitch}
 	b.rows, b.cols = min(rowRun, n-b.row), min(pitch, p.out-b.col)
@@ -241,7 +241,7 @@ func (p *Weights) item(l *level, x []float32, n int, dst []float32, e ending, it
 
 // strip computes the panels [first, last) of X·Wᵀ + bias for the rows of x. Rows of
 // c are cs apart.
-func (p *Weights) strip(l *level, c []float32, cs int, x []float32, rows, first, last int) {
+func (p *Weights) strip(l *isa, c []float32, cs int, x []float32, rows, first, last int) {
 	// The chains are cut into equal runs of at most kRun steps, a single run
 	// where they are little longer.
 	runs := 1
@@ -302,7 +302,7 @@ func (p *Weights) hotStrip(strip int) (at, wide int) {
 }
 
 // gather continues the chains of a strip of outputs by the hot columns of the rows.
-func (p *Weights) gather(l *level, c []float32, cs int, x []float32, rows, strip int) {
+func (p *Weights) gather(l *isa, c []float32, cs int, x []float32, rows, strip int) {
 	at, wide := p.hotStrip(strip)
 	for i := range rows {
 		to := c[i*cs:][:wide]

@@ -47,7 +47,7 @@ func TestMulIsOneChainForEachElement(t *testing.T) {
 		if in, out := p.Dims(); in != s.in || out != s.out {
 			t.Fatalf("Dims() = %d, %d, want %d, %d", in, out, s.in, s.out)
 		}
-		eachLevel(t, func(t *testing.T) {
+		eachISA(t, func(t *testing.T) {
 			for _, threads := range []int{1, 3} {
 				dst, check := guarded[float32](t, s.n*s.out)
 				p.Mul(dst, x, s.n, threads)
@@ -101,7 +101,7 @@ func TestMulRoundsOnce(t *testing.T) {
 				t.Errorf("rounding twice is wrong for only %d of %d sums", wrong, n*out)
 			}
 			p := Pack(w, bias, out, in)
-			eachLevel(t, func(t *testing.T) {
+			eachISA(t, func(t *testing.T) {
 				dst := make([]float32, n*out)
 				p.Mul(dst, x, n, 1)
 				mustSame32(t, fmt.Sprint(kind, " ", n), dst, want)
@@ -188,7 +188,7 @@ func TestCosineEpiloguesMatchTheReference(t *testing.T) {
 		}
 		want := append(append(append(cos, both...), cosBytes...), bothBytes...)
 		p := Pack(w, bias, s.out, s.in)
-		eachLevel(t, func(t *testing.T) {
+		eachISA(t, func(t *testing.T) {
 			for _, threads := range []int{1, 3} {
 				got := endings(t, p, x, s.n, threads)
 				checkX()
@@ -203,7 +203,7 @@ func TestRowsDoNotDependOnTheirNeighbours(t *testing.T) {
 	r := random(2)
 	p := Pack(normals[float32](r, in*out), normals[float32](r, out), out, in)
 	x := normals[float32](r, n*in)
-	eachLevel(t, func(t *testing.T) {
+	eachISA(t, func(t *testing.T) {
 		all, part := make([]float32, n*out), make([]float32, n*out)
 		p.Cos(all, x, n, 1, 1)
 		for i := 0; i < n; {
@@ -215,7 +215,7 @@ func TestRowsDoNotDependOnTheirNeighbours(t *testing.T) {
 	})
 }
 
-func TestHugeAnglesGiveTheSameAtAllLevels(t *testing.T) {
+func TestHugeAnglesGiveTheSameWithEveryISA(t *testing.T) {
 	wild := []float32{
 		0, float32(math.Copysign(0, -1)), 1e-45, -1e-45, 1e-38, 0.25, -0.25, 0.5, -0.5, 0.75, 1, -1, 1.5, 2.5, -2.5,
 		1 << 22, 1<<22 + 0.5, 1<<23 - 0.5, 1 << 23, 1<<24 + 2, 1e10, -1e30, math.MaxFloat32, -math.MaxFloat32,
@@ -223,17 +223,17 @@ func TestHugeAnglesGiveTheSameAtAllLevels(t *testing.T) {
 	}
 	p := Pack([]float32{1}, nil, 1, 1)
 	var want []float32
-	for i := len(Levels()) - 1; i >= 0; i-- {
-		was := Level()
-		if err := SetLevel(Levels()[i]); err != nil {
+	for i := len(ISAs()) - 1; i >= 0; i-- {
+		was := ISA()
+		if err := SetISA(ISAs()[i]); err != nil {
 			t.Fatal(err)
 		}
 		got := endings(t, p, wild, len(wild), 1)
 		if want == nil {
 			want = got
 		}
-		mustSame32(t, Levels()[i], got, want)
-		if err := SetLevel(was); err != nil {
+		mustSame32(t, ISAs()[i], got, want)
+		if err := SetISA(was); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -183,10 +183,10 @@ var addressLimited = sync.OnceValue(func() bool {
 	return l.address != none || l.data != none
 })
 
-// Room panics if a limit of this process (ulimit -v or -d) leaves no room for the given number
+// MustHave panics if a limit of this process (ulimit -v or -d) leaves no room for the given number
 // of further bytes. Call it before large allocations: if Go's allocator fails, it ends the
-// process, and nothing can recover. Without such limits Room does nothing.
-func Room(bytes int) {
+// process, and nothing can recover. Without such limits MustHave does nothing.
+func MustHave(bytes int) {
 	// What the heap has free may lie in pieces, so it must be plenty.
 	if !addressLimited() || mappable(bytes+arena) || 2*bytes+arena <= reusable() {
 		return

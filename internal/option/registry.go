@@ -31,13 +31,13 @@ func (r *Registry[T]) Add(thing T, options any, name string, aliases ...string) 
 	names := append([]string{name}, aliases...)
 	for _, n := range names {
 		if r.names[n] != "" || n == "" {
-			panic(fmt.Sprintf("register %s: the name %q is empty or already registered", r.kind, n))
+			panic(fmt.Sprintf("option: register %s: the name %q is empty or already registered", r.kind, n))
 		}
 	}
 	if options != nil {
 		t := reflect.TypeOf(options)
 		if other := r.types[t]; other != "" {
-			panic(fmt.Sprintf("register %s %q: %v are the options of %q", r.kind, name, t, other))
+			panic(fmt.Sprintf("option: register %s %q: %v are the options of %q", r.kind, name, t, other))
 		}
 		r.types[t] = name
 	}
@@ -89,7 +89,7 @@ func (r *Registry[T]) Of(options any) T {
 	defer r.mu.RUnlock()
 	name, ok := r.types[reflect.TypeOf(options)]
 	if !ok {
-		panic(fmt.Sprintf("no %s has options of type %T; register it", r.kind, options))
+		panic(fmt.Sprintf("option: no %s has options of type %T; register it", r.kind, options))
 	}
 	return r.byKey[name]
 }

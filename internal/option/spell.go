@@ -8,22 +8,22 @@ import (
 	"unicode/utf8"
 )
 
-// longest and most bound the work: longer names, and further ones, are ignored.
+// Limits of the work: longer names, and further ones, are ignored.
 const (
-	longest = 64 // bytes
-	most    = 10_000
+	maxNameBytes = 64
+	maxNames     = 10_000
 )
 
 // NearestName returns the name that word most likely stands for: the first name of the
 // smallest distance, ignoring case. The distance must be at most a third of the length of
 // the word, or 1 for shorter words; otherwise the result is "".
 func NearestName(word string, names []string) string {
-	if word == "" || len(word) > longest {
+	if word == "" || len(word) > maxNameBytes {
 		return ""
 	}
 	best, least := "", max(1, utf8.RuneCountInString(word)/3)+1
-	for _, name := range names[:min(len(names), most)] {
-		if len(name) > longest {
+	for _, name := range names[:min(len(names), maxNames)] {
+		if len(name) > maxNameBytes {
 			continue
 		}
 		if d := distance([]rune(strings.ToLower(word)), []rune(strings.ToLower(name))); d < least &&

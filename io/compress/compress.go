@@ -50,7 +50,7 @@ const maxWindow = 128 << 20
 
 const bufferSize = 64 << 10
 
-// Error says what is wrong with compressed data. Unwrap returns the decoder's error,
+// Error describes what is wrong with compressed data. Unwrap returns the decoder's error,
 // and io.ErrUnexpectedEOF for data that ends early.
 type Error struct {
 	Kind   Kind
@@ -174,18 +174,18 @@ func (r *reader) explain(err error) error {
 	return &Error{Kind: r.kind, Offset: r.n, Reason: reason, Advice: advice, Err: err}
 }
 
-// again is the next step for damaged data.
-const again = "copy or download the file again"
+// adviceCopyAgain is the next step for damaged data.
+const adviceCopyAgain = "copy or download the file again"
 
 // describe returns why compressed data cannot be read, and what the user can do.
 func describe(err error) (reason, advice string) {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return "data ends early (truncated file?)", again
+		return "data ends early (truncated file?)", adviceCopyAgain
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, zstd.ErrCRCMismatch):
-		return "checksum does not match (corrupt file)", again
+		return "checksum does not match (corrupt file)", adviceCopyAgain
 	case errors.Is(err, gzip.ErrHeader):
-		return "header is damaged (corrupt file)", again
+		return "header is damaged (corrupt file)", adviceCopyAgain
 	case errors.Is(err, errTrailing), errors.Is(err, zstd.ErrMagicMismatch):
 		return "data is followed by something else (trailing garbage)", ""
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
@@ -194,7 +194,7 @@ func describe(err error) (reason, advice string) {
 	case errors.Is(err, zstd.ErrUnknownDictionary):
 		return "data needs a dictionary", "compress it without one"
 	}
-	return "data cannot be decoded (corrupt file)", again
+	return "data cannot be decoded (corrupt file)", adviceCopyAgain
 }
 
 // members reads the members of a gzip file one after the other. gzip.Reader could do

@@ -171,7 +171,7 @@ const (
 	asHeader = "the first line is read as the names of the columns, because %s; --header no reads it as a row"
 )
 
-// header decides whether the first record is a header. The doubt, unless empty, says why that may be
+// header decides whether the first record is a header. The doubt, unless empty, explains why that may be
 // wrong. label is the field of the label.
 //
 //   - Text above numbers is evidence for a header; above the label, where text may be data,

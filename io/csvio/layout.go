@@ -57,7 +57,7 @@ func CheckComma(c byte) error {
 	return nil
 }
 
-// Header says whether the first record of a file names its columns.
+// Header tells whether the first record of a file names its columns.
 type Header uint8
 
 const (

@@ -29,7 +29,7 @@ type reader struct {
 	fatal  error
 }
 
-// field says how a field is read.
+// field describes how a field is read.
 type field struct {
 	unread bool // it may hold anything
 	simple bool // it is a plain number, which goes to this index in the row

@@ -65,17 +65,17 @@ type Roles struct {
 	// Column with the time of each row: dates, or numbers such as seconds. It is not a feature; train
 	// --time_split holds out the latest rows, and evaluate --slices scores rows by its months. Dates
 	// need no flag to become features: days, month, weekday and hour.
-	Time   string      `flag:"time_column" placeholder:"COLUMN"`
-	Group  []string    // columns that together name the group of a row; not features
-	Fold   string      // column with the number of the row's fold, not a feature; "" for none
-	Keys   schema.Role // of the columns from which row keys are made: GroupRole, foldRole or schema.When; "" for no keys
-	Levels []string    // columns that name the level of a row, such as country and source; may be features, too
+	Time     string      `flag:"time_column" placeholder:"COLUMN"`
+	Group    []string    // columns that together name the group of a row; not features
+	Fold     string      // column with the number of the row's fold, not a feature; "" for none
+	Keys     schema.Role // of the columns from which row keys are made: GroupRole, foldRole or schema.When; "" for no keys
+	Segments []string    // columns that name the segment of a row, such as country and source; may be features, too
 }
 
 // Subset chooses some of the rows.
 type Subset struct {
-	Only *IDSelection // unless nil, by their id
-	Part *TestSplit   // unless nil, for a test, or the others
+	Only      *IDSelection // unless nil, by their id
+	TestSplit *TestSplit   // unless nil, the rows for a test, or the others
 }
 
 // Validate returns an error for options that no data can fit.
@@ -118,12 +118,12 @@ type Dataset struct {
 	Weighted bool `json:"weighted,omitempty"`
 	// Key, unless nil, describes the keys of rows, which readers then store in rowio.Block.Keys.
 	Key *schema.Key `json:"key,omitempty"`
-	// Levels, unless nil, names the levels of the rows, which readers then store in rowio.Block.Levels.
-	Levels *Levels `json:"levels,omitempty"`
+	// Segments, unless nil, names the segments of the rows, which readers then store in rowio.Block.Segments.
+	Segments *Segments `json:"levels,omitempty"`
 	// Only, unless nil, restricts reading to rows with listed ids.
 	Only *IDSelection `json:"only,omitempty"`
-	// Part, unless nil, restricts reading to the rows of a test, or to all others.
-	Part *TestSplit `json:"part,omitempty"`
+	// TestSplit, unless nil, restricts reading to the rows of a test, or to all others.
+	TestSplit *TestSplit `json:"part,omitempty"`
 
 	Fields []string `json:"-"` // names of the columns of the first file
 	Label  string   `json:"-"` // name of the first label column, if rows have labels
@@ -170,7 +170,7 @@ func (f *File) bytesAt(record int64) int64 {
 // Compressed reports whether the file can only be read from its beginning.
 func (f *File) Compressed() bool { return f.Compression != "" || f.LabelCompression != "" }
 
-// Error says why a file cannot be used.
+// Error is the reason why a file cannot be used.
 type Error struct {
 	Format string
 	Name   string // file name, followed by line and column if a single row is at fault

@@ -45,7 +45,7 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 			return nil, err
 		}
 	}
-	d := &Dataset{Files: make([]File, len(objects)), Only: o.Only, Part: o.Part}
+	d := &Dataset{Files: make([]File, len(objects)), Only: o.Only, TestSplit: o.TestSplit}
 	d.Schema.LabelText = o.labelText()
 	for i, object := range objects {
 		d.Files[i].Object = object
@@ -144,7 +144,7 @@ func (o Options) withoutColumns(format *Format) error {
 		return fmt.Errorf("is %s, which has its own place for labels; a label column applies to %s", format.Name,
 			withColumns())
 	case o.Weight != "" || o.ID != "" || o.Time != "" || len(o.Group) > 0 || o.Fold != "" || len(o.Columns) > 0 ||
-		len(o.Drop)+len(o.Levels) > 0:
+		len(o.Drop)+len(o.Segments) > 0:
 		return fmt.Errorf("is %s, which has no columns to choose; %s have columns", format.Name, withColumns())
 	}
 	return nil

@@ -35,27 +35,27 @@ type Reader struct {
 	data *Dataset
 	name string
 	*opened
-	rows   rowio.Reader // of the format; nil after the last row
-	first  int64        // lines or records before the shard
-	labels []float64    // of the last row
-	number []byte       // scratch of plainNumber
-	wide   *rowParts    // a row already read, but too long for the last block
-	ids    *idFilter    // nil unless Dataset.Only is set
-	levels *levelNames  // nil unless rows have levels
-	report Report
+	rows     rowio.Reader  // of the format; nil after the last row
+	first    int64         // lines or records before the shard
+	labels   []float64     // of the last row
+	number   []byte        // scratch of plainNumber
+	wide     *decodedRow   // a row already read, but too long for the last block
+	ids      *idFilter     // nil unless Dataset.Only is set
+	segments *segmentNames // nil unless rows have segments
+	report   Report
 }
 
 // opened is what the reader of a format needs to read a shard, as an Input has opened it.
 type opened struct {
 	text    *lines.Reader   // nil unless the file is text
 	decoder *schema.Decoder // nil for plain numbers
-	part    *testFilter     // nil if all rows are read
+	filter  *testFilter     // nil if all rows are read
 	fields  *Fields         // nil unless the format has columns
 	closers []io.Closer
 	Others  OtherLines // as the reader of a format has counted them
 }
 
-// Request says what to read of each row, and what to do with rows that cannot be used.
+// Request chooses what to read of each row, and what to do with rows that cannot be used.
 type Request struct {
 	Label Label // converts labels; nil leaves them unread
 	Mode  Mode
@@ -68,14 +68,14 @@ type Request struct {
 	Describe schema.Sink
 }
 
-// rowParts has the values of a row, and what is stored next to them.
-type rowParts struct {
-	line   int64
-	x      []float32
-	y      []float64
-	weight float64
-	key    uint64
-	level  string
+// decodedRow has the values of a row, and what is stored next to them.
+type decodedRow struct {
+	line    int64
+	x       []float32
+	y       []float64
+	weight  float64
+	key     uint64
+	segment string
 }
 
 // Read opens a shard. With a nil label, labels are not read. Errors are in the Report.
@@ -92,7 +92,7 @@ func (d *Dataset) ReadFrom(ctx context.Context, source *Source, s Shard, q Reque
 	r := &Reader{Request: q, data: d, name: in.File.Name, opened: in.opened, first: s.Line,
 		report: Report{Shard: s, Begin: s.Start}}
 	if err := r.open(ctx, in); err != nil {
-		r.fault(err)
+		r.setFault(err)
 	}
 	return r
 }
@@ -108,10 +108,10 @@ func (r *Reader) open(ctx context.Context, in *Input) error {
 	if err != nil {
 		return err
 	}
-	if r.data.Part != nil && r.part == nil {
-		r.part = &testFilter{TestSplit: r.data.Part}
-		if len(r.part.Columns) > 0 {
-			return errPart
+	if r.data.TestSplit != nil && r.filter == nil {
+		r.filter = &testFilter{TestSplit: r.data.TestSplit}
+		if len(r.filter.Columns) > 0 {
+			return errNoHoldOut
 		}
 	}
 	if only := r.data.Only; only != nil {
@@ -124,12 +124,12 @@ func (r *Reader) open(ctx context.Context, in *Input) error {
 		}
 		r.ids = &idFilter{ids: ids}
 	}
-	keyed := r.data.Weighted || r.data.Key != nil || r.data.Levels != nil
+	keyed := r.data.Weighted || r.data.Key != nil || r.data.Segments != nil
 	if keyed && r.Describe == nil && r.fields == nil {
 		return errors.New("the format has no columns of weights, groups, folds, times or levels")
 	}
-	if r.data.Levels != nil && r.Describe == nil {
-		r.levels = newLevelNames(r.data)
+	if r.data.Segments != nil && r.Describe == nil {
+		r.segments = newSegmentNames(r.data)
 	}
 	r.rows = read
 	return nil
@@ -147,7 +147,7 @@ func (r *Reader) Next(b *rowio.Block) bool {
 	if w := r.wide; w != nil {
 		r.wide = nil
 		b.X = append(b.X, w.x...)
-		r.use(b, 0, *w)
+		r.acceptRow(b, 0, *w)
 	}
 	for r.rows != nil && b.N < rowio.RowsPerBlock(b.D) {
 		if !r.add(b) {
@@ -162,89 +162,89 @@ func (r *Reader) add(b *rowio.Block) bool {
 	from := len(b.X)
 	x, token, err := r.rows.Append(b.X)
 	if err != nil {
-		return r.stopped(b, from, err)
+		return r.handleReadError(b, from, err)
 	}
 	if !r.selected(x[from:]) {
-		return r.refuse(b, from, unselected, nil)
+		return r.countAndSetAside(b, from, unselected, nil)
 	}
-	parts, f, reason := r.partsOf(token)
-	if f != usable {
-		return r.refuse(b, from, f, &rowio.BadRow{Line: parts.line, Reason: reason})
+	row, o, reason := r.decodeRow(token)
+	if o != usable {
+		return r.countAndSetAside(b, from, o, &rowio.BadRow{Line: row.line, Reason: reason})
 	}
 	r.ids.use()
 	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rowio.RowsPerBlock(d) {
 		// All earlier rows would be padded to this length.
-		wide := parts // so that only such a row is allocated
-		wide.x, wide.y = slices.Clone(x[from:]), slices.Clone(parts.y)
+		wide := row // so that only such a row is allocated
+		wide.x, wide.y = slices.Clone(x[from:]), slices.Clone(row.y)
 		r.wide = &wide
 		b.X = x[:from]
 		return false
 	}
 	b.X = x
-	r.use(b, from, parts)
+	r.acceptRow(b, from, row)
 	return true
 }
 
-// selected reports whether Dataset.Only and Dataset.Part select the last row, whose values are x. The fields of
+// selected reports whether Dataset.Only and Dataset.TestSplit select the last row, whose values are x. The fields of
 // a selected row go on to the sinks that describe them.
 func (r *Reader) selected(x []float32) bool {
-	if r.ids != nil && !r.ids.locate(r.fields.ids.at(r.fields.last)) || r.part != nil && !r.part.takes(x) {
+	if r.ids != nil && !r.ids.locate(r.fields.ids.at(r.fields.last)) || r.filter != nil && !r.filter.takes(x) {
 		return false
 	}
-	r.part.forward(x)
+	r.filter.forward(x)
 	return true
 }
 
-// fate says in which count of RowCounts a row is.
-type fate int
+// outcome says in which count of RowCounts a row is.
+type outcome int
 
 const (
-	usable fate = iota
+	usable outcome = iota
 	unusable
 	unlabeled
 	weightless
 	unselected
 )
 
-// partsOf returns the line, weight, key, level and labels of the last row. token is the text of the
-// first label. The reason says why the row is not usable.
-func (r *Reader) partsOf(token []byte) (parts rowParts, f fate, reason string) {
-	parts = rowParts{line: r.rows.Line(), weight: 1}
+// decodeRow returns the line, weight, key, level and labels of the last row. token is the text of the
+// first label. The reason explains why the row is not usable.
+func (r *Reader) decodeRow(token []byte) (row decodedRow, o outcome, reason string) {
+	row = decodedRow{line: r.rows.Line(), weight: 1}
 	if r.data.Weighted && r.Describe == nil {
 		var weight []byte
 		weight, reason = r.plainNumber(r.fields.weights.at(r.fields.last))
 		if reason == "" {
-			parts.weight, reason = rowio.ParseWeight(weight)
+			row.weight, reason = rowio.ParseWeight(weight)
 		}
 		if reason != "" {
-			return parts, unusable, reason
+			return row, unusable, reason
 		}
-		if parts.weight == 0 && r.Mode != KeepPlace {
-			return parts, weightless, NoWeight
+		if row.weight == 0 && r.Mode != KeepPlace {
+			return row, weightless, NoWeight
 		}
 	}
 	if r.data.Key != nil && r.Describe == nil {
-		parts.key, reason = r.data.Key.Of(r.fields.key)
+		row.key, reason = r.data.Key.RowKey(r.fields.key)
 		if reason != "" {
-			return parts, unusable, reason
+			return row, unusable, reason
 		}
 	}
-	if r.levels != nil {
-		parts.level, reason = r.levels.name(r.fields.key)
+	if r.segments != nil {
+		row.segment, reason = r.segments.name(r.fields.key)
 		if reason != "" {
-			return parts, unusable, reason
+			return row, unusable, reason
 		}
 	}
 	if r.Label != nil {
-		f, reason = r.label(token)
-		parts.y = r.labels
+		o, reason = r.label(token)
+		row.y = r.labels
 	}
-	return parts, f, reason
+	return row, o, reason
 }
 
 // label converts the labels of the last row, the first of which is token. If one is missing or
 // cannot be used, it returns the reason.
-func (r *Reader) label(token []byte) (f fate, reason string) {
+func (r *Reader) label(token []byte) (o outcome, reason string) {
 	r.labels = r.labels[:0]
 	for i := range max(1, len(r.data.Targets)) {
 		if i > 0 {
@@ -267,7 +267,7 @@ func (r *Reader) label(token []byte) (f fate, reason string) {
 }
 
 // plainNumber returns the text of a label or weight. A number with another decimal separator or with
-// separated thousands becomes a plain one. The reason, unless empty, says why the text cannot be used.
+// separated thousands becomes a plain one. The reason, unless empty, explains why the text cannot be used.
 func (r *Reader) plainNumber(text []byte) (plain []byte, reason string) {
 	if r.data.Schema.Numbers == nil || !r.data.Schema.Traits().Written {
 		return text, ""
@@ -283,26 +283,26 @@ func (r *Reader) ofTarget(i int, reason string) string {
 	return fmt.Sprintf("%s (column %q)", reason, r.data.Targets[i])
 }
 
-// stopped handles an error of the rows and reports whether reading continues.
-func (r *Reader) stopped(b *rowio.Block, from int, err error) bool {
+// handleReadError handles an error of the rows and reports whether reading continues.
+func (r *Reader) handleReadError(b *rowio.Block, from int, err error) bool {
 	bad, ok := errors.AsType[*rowio.BadRow](err)
 	switch {
 	case err == io.EOF:
 		r.end()
 		return false
-	case ok && (r.ids != nil || r.part != nil && r.part.Test):
-		return r.refuse(b, from, unselected, bad)
+	case ok && (r.ids != nil || r.filter != nil && r.filter.Test):
+		return r.countAndSetAside(b, from, unselected, bad)
 	case ok:
-		r.part.forward(nil)
-		return r.refuse(b, from, unusable, bad)
+		r.filter.forward(nil)
+		return r.countAndSetAside(b, from, unusable, bad)
 	}
-	r.fault(err)
+	r.setFault(err)
 	return false
 }
 
-// use makes a row of the values in b.X[from:].
-func (r *Reader) use(b *rowio.Block, from int, parts rowParts) {
-	r.place(b, parts)
+// acceptRow makes a row of the values in b.X[from:].
+func (r *Reader) acceptRow(b *rowio.Block, from int, row decodedRow) {
+	r.appendRow(b, row)
 	r.decoder.Use(b.X[from:])
 	if d := len(b.X) - from; d != b.D {
 		pad(b, from, d)
@@ -310,23 +310,23 @@ func (r *Reader) use(b *rowio.Block, from int, parts rowParts) {
 	r.report.Rows++
 }
 
-// place counts a row of the block and stores its label, line, weight, key, level and id.
-func (r *Reader) place(b *rowio.Block, parts rowParts) {
+// appendRow counts a row of the block and stores its label, line, weight, key, level and id.
+func (r *Reader) appendRow(b *rowio.Block, row decodedRow) {
 	b.N++
 	if r.Label != nil {
-		b.Y = append(b.Y, parts.y...)
+		b.Y = append(b.Y, row.y...)
 	}
 	if r.data.Weighted && r.Describe == nil {
-		b.Weights = append(b.Weights, parts.weight)
+		b.Weights = append(b.Weights, row.weight)
 	}
 	if r.data.Key != nil && r.Describe == nil {
-		b.Keys = append(b.Keys, parts.key)
+		b.Keys = append(b.Keys, row.key)
 	}
-	if r.levels != nil {
-		b.Levels = append(b.Levels, parts.level)
+	if r.segments != nil {
+		b.Segments = append(b.Segments, row.segment)
 	}
 	if r.Lines {
-		b.Lines = append(b.Lines, r.first+parts.line)
+		b.Lines = append(b.Lines, r.first+row.line)
 	}
 	if r.IDs && r.fields != nil {
 		if id := r.fields.ids.at(r.fields.last); id != nil {
@@ -357,10 +357,10 @@ func pad(b *rowio.Block, from, d int) {
 	}
 }
 
-// refuse takes a row out of the block and counts it, and reports whether reading continues.
-func (r *Reader) refuse(b *rowio.Block, from int, f fate, bad *rowio.BadRow) bool {
+// countAndSetAside takes a row out of the block and counts it, and reports whether reading continues.
+func (r *Reader) countAndSetAside(b *rowio.Block, from int, o outcome, bad *rowio.BadRow) bool {
 	b.X = b.X[:from]
-	switch f {
+	switch o {
 	case unselected:
 		r.report.Unselected++
 		return true
@@ -377,7 +377,7 @@ func (r *Reader) refuse(b *rowio.Block, from int, f fate, bad *rowio.BadRow) boo
 		r.report.NotNumbers = r.report.NotNumbers || bad.NotNumber
 	}
 	r.setAside(b, bad)
-	if f == unusable && r.Mode == FailFast {
+	if o == unusable && r.Mode == FailFast {
 		r.report.Stopped = true
 		r.end()
 		return false
@@ -406,7 +406,7 @@ func (r *Reader) setAside(b *rowio.Block, bad *rowio.BadRow) {
 	if r.Mode == KeepPlace {
 		b.X = append(b.X, make([]float32, b.D)...)
 		b.Bad = append(b.Bad, b.N)
-		r.place(b, rowParts{line: bad.Line, y: make([]float64, max(1, len(r.data.Targets)))})
+		r.appendRow(b, decodedRow{line: bad.Line, y: make([]float64, max(1, len(r.data.Targets)))})
 	}
 }
 
@@ -438,8 +438,8 @@ func (r *Reader) end() {
 	r.rows = nil
 }
 
-// fault records in the report why reading cannot continue.
-func (r *Reader) fault(err error) {
+// setFault records in the report why reading cannot continue.
+func (r *Reader) setFault(err error) {
 	if failed, ok := errors.AsType[*storage.Error](err); ok {
 		r.report.Fault, r.report.Storage = err.Error(), !failed.Refused()
 	} else {

@@ -75,7 +75,7 @@ type RowCounts struct {
 	Unlabeled int64 `json:"unlabeled,omitempty"`
 	// Weightless counts rows of weight 0, which are set aside, too, but not listed.
 	Weightless int64 `json:"weightless,omitempty"`
-	// Unselected counts rows that Dataset.Only or Dataset.Part does not select. With such a
+	// Unselected counts rows that Dataset.Only or Dataset.TestSplit does not select. With such a
 	// selection, rows that cannot be read count here, too. They are neither used nor set aside.
 	Unselected int64 `json:"unselected,omitempty"`
 }
@@ -95,8 +95,8 @@ type SetAside struct {
 	Reason string `json:"reason"`
 }
 
-// Place returns the file name followed by the row's position: train.csv:183:7.
-func (s SetAside) Place() string {
+// Position returns the file name followed by the row's position: train.csv:183:7.
+func (s SetAside) Position() string {
 	if s.Column > 0 {
 		return fmt.Sprintf("%s:%d:%d", s.File, s.Line, s.Column)
 	}

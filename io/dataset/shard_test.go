@@ -255,10 +255,10 @@ func linesOf(reports []Report) (out []int64) {
 }
 
 func TestSetAsideNamesFileLineAndColumn(t *testing.T) {
-	if got := (SetAside{File: "a.csv", Line: 3}).Place(); got != "a.csv:3" {
+	if got := (SetAside{File: "a.csv", Line: 3}).Position(); got != "a.csv:3" {
 		t.Error(got)
 	}
-	if got := (SetAside{File: "a.csv", Line: 3, Column: 7}).Place(); got != "a.csv:3:7" {
+	if got := (SetAside{File: "a.csv", Line: 3, Column: 7}).Position(); got != "a.csv:3:7" {
 		t.Error(got)
 	}
 }

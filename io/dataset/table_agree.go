@@ -30,10 +30,10 @@ func BeginTable(o *Opening, layout Tabular) {
 			}
 		}
 	}
-	if n := len(o.Options.Levels); n > 0 {
-		d.Levels = new(Levels)
-		for _, role := range levels[:n] {
-			d.Levels.Columns = append(d.Levels.Columns, t.Columns[t.Role(role)])
+	if n := len(o.Options.Segments); n > 0 {
+		d.Segments = new(Segments)
+		for _, role := range segmentRoles[:n] {
+			d.Segments.Columns = append(d.Segments.Columns, t.Columns[t.Role(role)])
 		}
 	}
 	if layout.Named() {
@@ -74,7 +74,7 @@ func JoinColumns(o *Opening, columns []string) (differ bool, err error) {
 	if slices.Equal(columns, first) {
 		return false, nil
 	}
-	return true, ChoiceOf(o.Options).samePlaces(first, columns)
+	return true, ChoiceOf(o.Options).samePositions(first, columns)
 }
 
 // DiffersError returns an error for file i, whose columns do not match the first file's.
@@ -136,7 +136,7 @@ func AgreeColumns(o *Opening, files []Seen) error {
 func checkRoles(o *Opening, i int, common, layout *TableLayout) error {
 	d := o.Data
 	lacks := func(f int, role schema.Role) error {
-		if o.Options.Like == nil || slices.Contains(levels, role) {
+		if o.Options.Like == nil || slices.Contains(segmentRoles, role) {
 			return fmt.Errorf("column %q, the %s, is missing", common.Columns[f], role)
 		}
 		d.Notes = append(d.Notes, fmt.Sprintf("column %q, the %s, is missing in %s: %ss are not read", common.Columns[f],

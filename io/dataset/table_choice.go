@@ -21,7 +21,7 @@ type Choice struct {
 	Weight, ID, Time string   // "" if there is none
 	Fold             string   // "" if there is none
 	Group            []string // columns that together name the group of a row
-	Levels           []string // columns that together name the level of a row
+	Segments         []string // columns that together name the segment of a row
 	Columns          []string // features; may be patterns, in which * is any text. Empty: all other columns
 	Drop             []string // columns that are not features; may be patterns
 	Path             []string // names of columns whose values are in the path of the file
@@ -30,7 +30,7 @@ type Choice struct {
 // ChoiceOf returns the choice that options make.
 func ChoiceOf(o Options) Choice {
 	return Choice{Label: o.Label, Weight: o.Weight, ID: o.ID, Time: o.Time, Fold: o.Fold, Group: o.Group,
-		Levels: o.Levels, Columns: o.Columns, Drop: o.Drop}
+		Segments: o.Segments, Columns: o.Columns, Drop: o.Drop}
 }
 
 // WithoutFeatures returns the choice of the labels and roles only.
@@ -57,7 +57,7 @@ func (c Choice) labels(columns []string) []string {
 // given returns all names, positions and patterns in the choice.
 func (c Choice) given(columns []string) []string {
 	return slices.DeleteFunc(slices.Concat(c.labels(columns), []string{c.Weight, c.ID, c.Time, c.Fold}, c.Group,
-		c.Levels, c.Columns, c.Drop),
+		c.Segments, c.Columns, c.Drop),
 		func(s string) bool { return s == "" })
 }
 
@@ -74,27 +74,27 @@ func (c Choice) ByName() bool {
 func (c Choice) Layout(names []string) (TableLayout, error) {
 	l := TableLayout{Label: -1}
 	l.Columns, l.Path = withPath(names, c.Path)
-	p := placesOf(l.Columns)
+	p := newColumnFinder(l.Columns)
 	p.named, p.stored = true, len(l.Stored())
 	return c.layout(l, p)
 }
 
 // LayoutByPosition is Layout for columns that have only generated names, such as c2.
 func (c Choice) LayoutByPosition(columns []string) (TableLayout, error) {
-	return c.layout(TableLayout{Columns: columns, Label: -1}, placesOf(columns))
+	return c.layout(TableLayout{Columns: columns, Label: -1}, newColumnFinder(columns))
 }
 
 // layout returns the layout l with the roles that the choice gives to columns: labels first, then weight, id, time,
 // fold, groups and levels. The other columns are features, unless they are dropped. A column has one role, except for
 // roles that only name rows.
-func (c Choice) layout(l TableLayout, p *places) (TableLayout, error) {
+func (c Choice) layout(l TableLayout, p *columnFinder) (TableLayout, error) {
 	columns := l.Columns
-	what := make([]schema.Role, len(columns)) // the role of a column
+	roleOf := make([]schema.Role, len(columns)) // the role of a column
 	if err := c.setLabels(&l, p); err != nil {
 		return TableLayout{}, err
 	}
 	for _, f := range l.Labels() {
-		what[f] = schema.Label
+		roleOf[f] = schema.Label
 	}
 	type givenRole struct {
 		name  schema.Role
@@ -104,7 +104,7 @@ func (c Choice) layout(l TableLayout, p *places) (TableLayout, error) {
 	for _, several := range []struct {
 		roles []schema.Role
 		given []string
-	}{{groups, c.Group}, {levels, c.Levels}} {
+	}{{groups, c.Group}, {segmentRoles, c.Segments}} {
 		if len(several.given) > len(several.roles) {
 			return TableLayout{}, fmt.Errorf("%d %s columns; the limit is %d", len(several.given), several.roles[0],
 				len(several.roles))
@@ -121,24 +121,24 @@ func (c Choice) layout(l TableLayout, p *places) (TableLayout, error) {
 		if err != nil {
 			return TableLayout{}, err
 		}
-		if what[f] != "" && !(isName(what[f]) && isName(role.name)) {
+		if roleOf[f] != "" && !(isName(roleOf[f]) && isName(role.name)) {
 			return TableLayout{}, fmt.Errorf("column %s is given as both %s and %s", Quote(columns[f]),
-				what[f], role.name)
+				roleOf[f], role.name)
 		}
-		what[f] = role.name
+		roleOf[f] = role.name
 		if l.Roles == nil {
 			l.Roles = make(map[schema.Role]int)
 		}
 		l.Roles[role.name] = f
 	}
-	if err := c.setFeatures(&l, p, what); err != nil {
+	if err := c.setFeatures(&l, p, roleOf); err != nil {
 		return TableLayout{}, err
 	}
 	return l, nil
 }
 
 // setFeatures sets the features of l: columns without another role that the choice does not leave out.
-func (c Choice) setFeatures(l *TableLayout, p *places, what []schema.Role) error {
+func (c Choice) setFeatures(l *TableLayout, p *columnFinder, roleOf []schema.Role) error {
 	const feature, dropped = schema.Feature, schema.Role("dropped")
 	for _, given := range c.Columns {
 		fields, pattern, err := p.all("column", given)
@@ -147,10 +147,10 @@ func (c Choice) setFeatures(l *TableLayout, p *places, what []schema.Role) error
 		}
 		for _, f := range fields {
 			switch {
-			case what[f] == "" || what[f] == feature:
-				what[f] = feature
+			case roleOf[f] == "" || roleOf[f] == feature:
+				roleOf[f] = feature
 			case !pattern:
-				return fmt.Errorf("column %s is the %s, so it cannot be a feature", Quote(l.Columns[f]), what[f])
+				return fmt.Errorf("column %s is the %s, so it cannot be a feature", Quote(l.Columns[f]), roleOf[f])
 			}
 		}
 	}
@@ -160,12 +160,12 @@ func (c Choice) setFeatures(l *TableLayout, p *places, what []schema.Role) error
 			return err
 		}
 		for _, f := range drops {
-			if what[f] == "" || what[f] == feature {
-				what[f] = dropped
+			if roleOf[f] == "" || roleOf[f] == feature {
+				roleOf[f] = dropped
 			}
 		}
 	}
-	for f, w := range what {
+	for f, w := range roleOf {
 		if w == feature || w == "" && len(c.Columns) == 0 {
 			l.Features = append(l.Features, f)
 		}
@@ -182,7 +182,7 @@ func (c Choice) setFeatures(l *TableLayout, p *places, what []schema.Role) error
 }
 
 // setLabels sets the labels of l to the chosen ones.
-func (c Choice) setLabels(l *TableLayout, p *places) error {
+func (c Choice) setLabels(l *TableLayout, p *columnFinder) error {
 	var fields []int
 	for _, given := range c.labels(l.Columns) {
 		labels, pattern, err := p.all(string(schema.Label), given)
@@ -209,46 +209,46 @@ func (c Choice) setLabels(l *TableLayout, p *places) error {
 	return nil
 }
 
-// samePlaces returns an error if a position in the choice means different columns in two files
+// samePositions returns an error if a position in the choice means different columns in two files
 // with named columns, because the result would then depend on the order of the files.
-func (c Choice) samePlaces(first, other []string) error {
-	otherPlaces, firstPlaces := placesOf(other), placesOf(first)
-	otherPlaces.named, firstPlaces.named = true, true
+func (c Choice) samePositions(first, other []string) error {
+	otherFinder, firstFinder := newColumnFinder(other), newColumnFinder(first)
+	otherFinder.named, firstFinder.named = true, true
 	labels := c.labels(first)
 	for _, given := range c.given(first) {
 		if _, err := strconv.Atoi(given); err != nil || slices.Contains(first, given) {
 			continue
 		}
-		what := "column"
+		role := "column"
 		if slices.Contains(labels, given) {
-			what = string(schema.Label)
+			role = string(schema.Label)
 		}
-		f, err := firstPlaces.find(what, given)
+		f, err := firstFinder.find(role, given)
 		if err != nil {
 			return err
 		}
-		g, err := otherPlaces.find(what, given)
+		g, err := otherFinder.find(role, given)
 		if err != nil {
 			return err
 		}
 		if first[f] != other[g] {
-			return fmt.Errorf("%s %s is column %q here and %q there; give its name", what, given, other[g], first[f])
+			return fmt.Errorf("%s %s is column %q here and %q there; give its name", role, given, other[g], first[f])
 		}
 	}
 	return nil
 }
 
-// places finds columns by name, position or pattern.
-type places struct {
+// columnFinder finds columns by name, position or pattern.
+type columnFinder struct {
 	columns []string
 	named   bool
 	stored  int            // columns that have positions
 	at      map[string]int // the first field with a name
 }
 
-// placesOf returns the places of columns. The caller sets named if their names are not generated.
-func placesOf(columns []string) *places {
-	p := &places{columns: columns, stored: len(columns), at: make(map[string]int, len(columns))}
+// newColumnFinder returns a columnFinder for columns. The caller sets named if their names are not generated.
+func newColumnFinder(columns []string) *columnFinder {
+	p := &columnFinder{columns: columns, stored: len(columns), at: make(map[string]int, len(columns))}
 	for f := len(columns) - 1; f >= 0; f-- {
 		p.at[columns[f]] = f
 	}
@@ -256,8 +256,8 @@ func placesOf(columns []string) *places {
 }
 
 // all returns the fields that a name, position or pattern means. The name of a list means all of
-// its elements, unless it is the label. what is the role, for errors.
-func (p *places) all(what, given string) (fields []int, pattern bool, err error) {
+// its elements, unless it is the label. role begins errors.
+func (p *columnFinder) all(role, given string) (fields []int, pattern bool, err error) {
 	if _, exact := p.at[given]; !exact && p.named {
 		for i := 0; ; i++ { // the elements of a list, as formats with lists name them
 			f, has := p.at[fmt.Sprintf("%s_%d", given, i)]
@@ -266,13 +266,13 @@ func (p *places) all(what, given string) (fields []int, pattern bool, err error)
 			}
 			fields = append(fields, f)
 		}
-		if len(fields) > 0 && what != string(schema.Label) {
+		if len(fields) > 0 && role != string(schema.Label) {
 			return fields, true, nil
 		}
 		fields = nil
 	}
 	if _, exact := p.at[given]; exact || !strings.Contains(given, "*") {
-		f, err := p.find(what, given)
+		f, err := p.find(role, given)
 		return []int{f}, false, err
 	}
 	for f, name := range p.columns {
@@ -281,7 +281,7 @@ func (p *places) all(what, given string) (fields []int, pattern bool, err error)
 		}
 	}
 	if len(fields) == 0 {
-		err = fmt.Errorf("%s: no column matches %s; have %s", what, Quote(given), NameList(p.columns))
+		err = fmt.Errorf("%s: no column matches %s; have %s", role, Quote(given), NameList(p.columns))
 	}
 	return fields, true, err
 }
@@ -306,12 +306,12 @@ func matches(pattern, name string) bool {
 }
 
 // find returns the field that a name or a position means.
-func (p *places) find(what, given string) (int, error) {
+func (p *columnFinder) find(role, given string) (int, error) {
 	n := len(p.columns)
 	if f, ok := p.at[given]; ok {
 		if len(p.at) < n {
 			if g := slices.Index(p.columns[f+1:], given); g >= 0 {
-				return 0, fmt.Errorf("%s %s: columns %d and %d have that name; give the position", what, Quote(given),
+				return 0, fmt.Errorf("%s %s: columns %d and %d have that name; give the position", role, Quote(given),
 					f+1, f+g+2)
 			}
 		}
@@ -323,18 +323,18 @@ func (p *places) find(what, given string) (int, error) {
 	case err == nil:
 		return f, nil
 	case errors.Is(err, errOutside):
-		return 0, fmt.Errorf("%s %s is outside the columns 1 to %d (or -1 to -%d, from the end)", what,
+		return 0, fmt.Errorf("%s %s is outside the columns 1 to %d (or -1 to -%d, from the end)", role,
 			Quote(given), n, n)
 	case !p.named:
 		return 0, fmt.Errorf(
-			"%s %s is a name, but the file has no header; give the position, 1 to %d or -1 for the last", what,
+			"%s %s is a name, but the file has no header; give the position, 1 to %d or -1 for the last", role,
 			Quote(given), n)
 	}
 	hint := ""
 	if s := option.NearestName(given, p.columns); s != "" {
 		hint = fmt.Sprintf(" (did you mean %s?)", Quote(s))
 	}
-	return 0, fmt.Errorf("%s: no column %s%s; have %s", what, Quote(given), hint, NameList(p.columns))
+	return 0, fmt.Errorf("%s: no column %s%s; have %s", role, Quote(given), hint, NameList(p.columns))
 }
 
 var errOutside = errors.New("position is outside the row")

@@ -104,7 +104,7 @@ func TestPositionsThatMeanAnotherColumnAreRejected(t *testing.T) {
 		{Choice{ID: "3"}, []string{"a"}, `outside the columns`},
 		{Choice{Label: "y", Columns: []string{"1"}}, []string{"a", "y", "b"}, ""},
 	} {
-		err := c.choice.samePlaces(first, c.other)
+		err := c.choice.samePositions(first, c.other)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want …%s…", c.choice, err, c.want)
 		}

@@ -113,7 +113,7 @@ func FindColumns(d *Dataset, what string, given []string) (columns []int, err er
 	for i, f := range l.Described() {
 		at[f] = i
 	}
-	p := placesOf(l.Columns)
+	p := newColumnFinder(l.Columns)
 	p.named = tabular.Named()
 	p.stored = len(l.Stored())
 	for _, text := range given {

@@ -17,26 +17,26 @@ const MaxColumns = rowio.MaxDim + 1
 // isName reports whether the texts of a column with this role are names: of the row, its group, fold
 // or level. They are stored unchanged. The column may be a feature as well.
 func isName(role schema.Role) bool {
-	return role == schema.ID || slices.Contains(groups, role) || slices.Contains(levels, role)
+	return role == schema.ID || slices.Contains(groups, role) || slices.Contains(segmentRoles, role)
 }
 
-// The roles of columns that only a TableLayout has, in addition to those of package schema.
+// The roles of columns that only a TableLayout has, in addition to the roles of package schema.
 const (
-	foldRole  schema.Role = "fold"  // the number of the row's fold
-	GroupRole schema.Role = "group" // the group of the row, or the first of the columns that together name it
-	levelRole schema.Role = "level" // the level of the row, or the first of the columns that together name it
+	foldRole    schema.Role = "fold"  // the number of the row's fold
+	GroupRole   schema.Role = "group" // the group of the row, or the first of the columns that together name it
+	segmentRole schema.Role = "level" // the level of the row, or the first of the columns that together name it
 )
 
 // roles are the roles in TableLayout.Roles.
-var roles = slices.Concat([]schema.Role{schema.Weight, schema.ID, schema.When, foldRole}, groups, levels)
+var roles = slices.Concat([]schema.Role{schema.Weight, schema.ID, schema.When, foldRole}, groups, segmentRoles)
 
 // groups are the roles of the columns that together name the group of a row, at most four.
 var groups = []schema.Role{GroupRole, GroupRole + "2", GroupRole + "3", GroupRole + "4"}
 
-// levels are the roles of the columns that together name the level of a row, at most four.
-var levels = []schema.Role{levelRole, levelRole + "2", levelRole + "3", levelRole + "4"}
+// segmentRoles are the roles of the columns that together name the segment of a row, at most four.
+var segmentRoles = []schema.Role{segmentRole, segmentRole + "2", segmentRole + "3", segmentRole + "4"}
 
-// TableLayout says which fields of a record are features, labels or have another role. It is
+// TableLayout assigns roles to the fields of a record: feature, label and others. It is
 // plain data and part of a model; call Validate on one that was read from a file. It is the
 // Layout of formats in which all columns have names; other formats embed it.
 type TableLayout struct {
@@ -134,8 +134,8 @@ func (l *TableLayout) KeyFields(d *Dataset) (fields []int) {
 	default:
 		fields = append(fields, l.Role(d.Key.By))
 	}
-	if d.Levels != nil {
-		for _, role := range levels[:len(d.Levels.Columns)] {
+	if d.Segments != nil {
+		for _, role := range segmentRoles[:len(d.Segments.Columns)] {
 			fields = append(fields, l.Role(role))
 		}
 	}
@@ -311,7 +311,7 @@ func SetPath(o *Opening) {
 			return (!several[name] || slices.Contains(o.Options.Ignore, name)) && !slices.Contains(named, name)
 		}
 		like := SameLayout(o)
-		return !slices.Contains(o.Options.Levels, name) && (like == nil || !like.Named() || !slices.Contains(like.Table().Columns, name))
+		return !slices.Contains(o.Options.Segments, name) && (like == nil || !like.Named() || !slices.Contains(like.Table().Columns, name))
 	})
 }
 

@@ -71,7 +71,7 @@ func (l *TableLayout) matchPositions(m TableLayout) (TableLayout, error) {
 	}
 	if len(free) != len(others) {
 		return TableLayout{}, fmt.Errorf("%d %s of numbers, want %d%s",
-			len(free), Plural(len(free), "column"), len(l.Columns)-len(l.Labels()), l.labelPlace())
+			len(free), Plural(len(free), "column"), len(l.Columns)-len(l.Labels()), l.labelPositions())
 	}
 	at := func(f int) int {
 		if rank, ok := slices.BinarySearch(others, f); ok {
@@ -122,8 +122,8 @@ func (l *TableLayout) NamedIn(columns []string) bool {
 	return !slices.ContainsFunc(l.Features, func(f int) bool { return !present[l.Columns[f]] })
 }
 
-// labelPlace describes the positions of the labels of a file without a header, for messages.
-func (l *TableLayout) labelPlace() string {
+// labelPositions describes the positions of the labels of a file without a header, for messages.
+func (l *TableLayout) labelPositions() string {
 	switch {
 	case l.Label < 0:
 		return ""

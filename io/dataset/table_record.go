@@ -16,7 +16,7 @@ type Fields struct {
 	Path  [][]byte    // values of the last fields, which are in the path of the file
 
 	columns []string
-	part    *testFilter // nil if all rows are read
+	filter  *testFilter // nil if all rows are read
 	last    int         // index in the batch of the last row
 	roleTexts
 }
@@ -92,11 +92,11 @@ func (f *Fields) store(fields ...int) (texts []*storedTexts) {
 	return texts
 }
 
-// StartRow says which row of a batch is read next.
+// StartRow begins row i of a batch.
 func (f *Fields) StartRow(i int) {
 	f.last = i
-	if f.part != nil {
-		f.part.at = i
+	if f.filter != nil {
+		f.filter.at = i
 	}
 }
 
@@ -111,7 +111,7 @@ func (f *Fields) SetPath(row []float32, bad func(field int, reason string)) {
 
 // ResetTexts forgets the stored texts of labels and other roles, and the fields that Taps have stored.
 func (f *Fields) ResetTexts() {
-	f.part.reset()
+	f.filter.reset()
 	for _, t := range f.all {
 		t.text, t.ends = t.text[:0], t.ends[:0]
 	}

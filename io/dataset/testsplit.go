@@ -15,8 +15,8 @@ import (
 )
 
 // TestSplit chooses the rows of a dataset that are held out for a test, or the others. Readers skip the
-// rest, so nothing that is computed from the rows depends on it. Rows with equal Columns are in the
-// same part. A row that cannot be read is never in the test.
+// rest, so nothing that is computed from the rows depends on it. Rows with equal Columns are held
+// out together. A row that cannot be read is never in the test.
 type TestSplit struct {
 	Test  bool    `json:"test,omitempty"` // choose the held-out rows, not the others
 	Share float64 `json:"share"`          // share of rows to hold out by hash, from 0 to 1
@@ -29,11 +29,11 @@ type TestSplit struct {
 	Key  *schema.Key `json:"key,omitempty"`
 	Keys []uint64    `json:"keys,omitempty"`
 	From uint64      `json:"from,omitempty"`
-	// Gap, unless 0, is a key before From. Rows with keys from Gap to From are in neither part.
+	// Gap, unless 0, is a key before From. Rows with keys from Gap to From are neither held out nor among the others.
 	Gap uint64 `json:"gap,omitempty"`
 }
 
-// Other returns the other part: the held-out rows, or those that remain.
+// Other returns the split that chooses the other rows.
 func (p TestSplit) Other() *TestSplit {
 	p.Test = !p.Test
 	return &p
@@ -71,16 +71,16 @@ type testFilter struct {
 	sums     []uint64 // sum of the hashes of the fields, for each row of the batch
 }
 
-// tap puts Taps in front of the sinks of the fields that decide about the part of the input. If the fields are
-// described, all have one, which holds them back until it is known whether the row is in the part.
+// tap puts Taps in front of the sinks of the fields that decide which rows of the input are read. If the fields are
+// described, all have one, which holds them back until it is known whether the row is read.
 func (f *Fields) tap(in *Input) error {
-	if in.Data.Part == nil {
+	if in.Data.TestSplit == nil {
 		return nil
 	}
-	p := &testFilter{TestSplit: in.Data.Part}
-	in.part, f.part = p, p
+	p := &testFilter{TestSplit: in.Data.TestSplit}
+	in.filter, f.filter = p, p
 	add := func(at int, t *Tap) *Tap {
-		t.part, t.column, f.To[at].Sink = p, -1, t
+		t.filter, t.column, f.To[at].Sink = p, -1, t
 		p.taps = append(p.taps, t)
 		return t
 	}
@@ -115,14 +115,14 @@ func (f *testFilter) reset() {
 	}
 }
 
-// takes reports whether the last row, whose values are x, is in the part.
+// takes reports whether the last row, whose values are x, is to be read.
 func (f *testFilter) takes(x []float32) bool {
 	sum := uint64(0)
 	switch {
 	case len(f.Columns) == 0:
 		sum = rowio.Hash(f.Seed, x)
 	case f.Key != nil:
-		key, reason := f.Key.Of(func(i int) []byte { return trim(f.decisive[i].text(f.at), false) })
+		key, reason := f.Key.RowKey(func(i int) []byte { return trim(f.decisive[i].text(f.at), false) })
 		if reason != "" {
 			return !f.Test // the reader of the other rows sets this one aside
 		}
@@ -150,10 +150,10 @@ func (f *testFilter) forward(row []float32) {
 
 // Tap is a Sink in front of another one. It adds the hash of each field to the sum of its row, or stores the field.
 type Tap struct {
-	part    *testFilter
+	filter  *testFilter
 	column  int       // index in TestSplit.Columns; −1 if the field does not decide
 	keeps   bool      // store texts, for keys
-	next    FieldSink // gets the fields of rows in the part later
+	next    FieldSink // gets the fields of rows that are read later
 	through FieldSink // gets every field at once, unless next has a Sink
 
 	n      int // fields since the last reset
@@ -177,7 +177,7 @@ func (t *Tap) Number(v float32) { t.note(uint64(math.Float32bits(v + 0))) }
 
 // note adds the hash of the next field to its row.
 func (t *Tap) note(value uint64) {
-	p := t.part
+	p := t.filter
 	if t.column >= 0 && p.Key == nil {
 		for len(p.sums) <= t.n {
 			p.sums = append(p.sums, 0)
@@ -256,4 +256,4 @@ func (t *Tap) forward(row []float32, i int) {
 	}
 }
 
-var errPart = errors.New("the format cannot hold out rows by columns")
+var errNoHoldOut = errors.New("the format cannot hold out rows by columns")

@@ -80,7 +80,7 @@ func (t *textWriter) value(b *Block, c, i, j int) {
 	case []string:
 		t.line = append(t.line, t.text(v[at])...)
 	case *Sets:
-		t.set(c, v.of(i))
+		t.set(c, v.row(i))
 	default:
 		panic("export: unknown type of values")
 	}
@@ -220,8 +220,8 @@ type Sets struct {
 	Items []int32 // indices of levels
 }
 
-// of returns the set of a row.
-func (s *Sets) of(row int) []int32 {
+// row returns the set of a row.
+func (s *Sets) row(row int) []int32 {
 	if row == 0 {
 		return s.Items[:s.Ends[0]]
 	}
@@ -245,7 +245,7 @@ func setText(levels []string, set []int32) string {
 // Texts returns the sets of n rows as texts, in memory that it grows.
 func (s *Sets) Texts(dst []string, levels []string, n int) []string {
 	for row := range n {
-		dst = append(dst, setText(levels, s.of(row)))
+		dst = append(dst, setText(levels, s.row(row)))
 	}
 	return dst
 }

@@ -1,4 +1,4 @@
-// Package foreign recognises files of unsupported formats by their first bytes, and says how to convert them.
+// Package foreign recognises files of unsupported formats by their first bytes, and explains how to convert them.
 package foreign
 
 import (

@@ -56,7 +56,7 @@ func TestRegisteredFormatIsReadLikeAllOthers(t *testing.T) {
 		var aside []string
 		for _, r := range reports {
 			for _, s := range r.SetAside {
-				aside = append(aside, strings.TrimPrefix(s.Place(), name)+": "+s.Reason)
+				aside = append(aside, strings.TrimPrefix(s.Position(), name)+": "+s.Reason)
 			}
 		}
 		if want := []string{`:3: is not @LABEL and 2 numbers`, `:4:3: "six" is not a number`}; !slices.Equal(aside, want) {

@@ -51,7 +51,7 @@ func (m *Message) From(source string, data []byte, more ...string) *Message {
 	return &Message{Data: data, Attributes: a}
 }
 
-// Settings say how messages are received.
+// Settings are the settings for receiving messages.
 type Settings struct {
 	// Outstanding is the largest number of messages that are received and neither acknowledged nor
 	// given back, at least 1. The service holds the others back.

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/lines"
 )
 
-// textLabels says where labels are in a text file with a line for each row. It is the dataset.Layout of such a file.
+// textLabels locates the labels in a text file with a line for each row. It is the dataset.Layout of such a file.
 type textLabels struct {
 	Comma  byte `json:"comma"`
 	Header bool `json:"header"` // the first line has names of columns

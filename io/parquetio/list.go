@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/io/parquetio/meta"
 )
 
-// list says how a column of lists of numbers is stored. In each row of a list of n elements, the columns
+// list describes how a column of lists of numbers is stored. In each row of a list of n elements, the columns
 // name_0 to name_n−1 are its elements.
 type list struct {
 	empty int // definition level of an empty list; lower ones mean that there is no list

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// Options says what to read of rows in addition to the columns of a schema.
+// Options chooses what to read of rows in addition to the columns of a schema.
 type Options struct {
 	// Label converts labels; nil leaves them unread. LabelColumns are the names of their columns:
 	// one, or the columns of several targets.

@@ -35,7 +35,7 @@ type Row struct {
 	Weight float64
 }
 
-// Tag is the key of the struct tags that say what the fields of a type are:
+// Tag is the key of the struct tags that define the roles of fields:
 //
 //	Area  float64 `bochner:"area"`        // the column area
 //	Rooms *int64  `beam:"rooms"`          // likewise, by the tag of Beam's schemas; nil is missing
@@ -51,7 +51,7 @@ type Row struct {
 // that no column of a model is named as is ignored.
 const Tag = "bochner"
 
-// Type says what the fields of a struct type are.
+// Type has the columns and roles of the fields of a struct type.
 type Type struct {
 	of     reflect.Type
 	named  map[string][]int // index of the field of each column

@@ -53,9 +53,9 @@ type Block struct {
 	// Keys has length N, or is empty unless a reader was asked for the keys that assign rows to folds.
 	Keys []uint64
 
-	// Levels are the names of the levels of the rows, such as country=DE, if a reader was asked for
+	// Segments are the names of the segments of the rows, such as country=DE, if a reader was asked for
 	// them. Otherwise it is empty.
-	Levels []string
+	Segments []string
 
 	// IDs are the untrimmed identifiers of the rows, if a reader was asked for them. Otherwise
 	// it is empty.
@@ -96,7 +96,7 @@ func (b *Block) Reset(d int) {
 	b.N, b.D = 0, d
 	b.X, b.Y, b.Weights, b.Bad, b.Lines, b.IDs, b.Keys = b.X[:0], b.Y[:0], b.Weights[:0], b.Bad[:0], b.Lines[:0],
 		b.IDs[:0], b.Keys[:0]
-	b.Levels = b.Levels[:0]
+	b.Segments = b.Segments[:0]
 }
 
 // Reserve allocates all rows of a block after Reset, which avoids the garbage of

@@ -17,7 +17,7 @@ var npyTypes = map[DType]string{F32: "<f4", F64: "<f8", I32: "<i4", U64: "<u8"}
 func WriteNPY(w io.Writer, t Tensor) error {
 	descr, ok := npyTypes[t.dtype]
 	if !ok {
-		return fmt.Errorf("npyio: %s cannot be written", t.dtype)
+		return fmt.Errorf("safetensors: %s cannot be written", t.dtype)
 	}
 	sizes := ""
 	for i, s := range t.shape {

@@ -111,7 +111,7 @@ func quantile(all []piece, q float64) (value, within float64) {
 func (c *cells) code(w *wire.Coder, limit int, numbers uint64) {
 	c.shift = uint(w.Byte(int(c.shift), 63))
 	keys, last := c.keys(), uint64(0)
-	wire.Each(w, &keys, limit, func(key *uint64) {
+	wire.List(w, &keys, limit, func(key *uint64) {
 		*key = w.Uvarint(*key, math.MaxUint64>>c.shift)
 		n := w.Uvarint(uint64(c.n[*key]), numbers)
 		if w.Check(n > 0 && (len(c.n) == 0 || *key > last)) && w.Reading() {

@@ -15,7 +15,7 @@ import (
 
 // Sink takes the fields of records from the reader of a format. Columns are numbered from 0 as in
 // the Table. row holds the values of the record: a Decoder stores them, other Sinks ignore row. The
-// reason, unless empty, says why the record cannot be used.
+// reason, unless empty, explains why the record cannot be used.
 type Sink interface {
 	// Text takes a field as text, without spaces around it. It must not retain text.
 	Text(row []float32, column int, text []byte) (reason string)
@@ -42,7 +42,7 @@ type Decoder struct {
 
 var _ Sink = (*Decoder)(nil)
 
-// decoding says how a column is decoded.
+// decoding has what is needed to decode a column.
 type decoding struct {
 	*Column
 	slot   int // index of its first value

@@ -18,7 +18,7 @@ func (s *Survey) Code(c *wire.Coder) {
 	limit := c.Byte(bits.TrailingZeros64(uint64(s.limit)), bits.TrailingZeros64(maxColumnWeight))
 	rules, columns := s.rules, c.Int(len(s.columns), rowio.MaxDim+1)
 	rules.Decimal, rules.Thousands = byte(c.Byte(int(rules.Decimal), 255)), byte(c.Byte(int(rules.Thousands), 255))
-	wire.Each(c, &rules.Missing, maxCodes, func(code *string) { c.Text(code, maxLevelText) })
+	wire.List(c, &rules.Missing, maxCodes, func(code *string) { c.Text(code, maxLevelText) })
 	c.Check(columns >= 1 && columns <= c.Left()/(leastColumn+len(rules.Missing)))
 	if c.Reading() {
 		*s = *NewSurvey(columns, rules)
@@ -52,7 +52,7 @@ func (c *columnCounts) code(w *wire.Coder, cells int) {
 	}
 	c.zeros = uint(w.Byte(int(c.zeros), 64))
 	entries := c.levels.sorted()
-	wire.Each(w, &entries, math.MaxInt32, func(e *storedLevel) {
+	wire.List(w, &entries, math.MaxInt32, func(e *storedLevel) {
 		var stored []byte
 		if !w.Reading() {
 			stored = c.levels.stored(e)

@@ -198,7 +198,7 @@ func (t *fileText) UnmarshalYAML(n ast.Node) error {
 	return nil
 }
 
-// refuse returns an error with the place of the scalar.
+// refuse returns an error with the position of the scalar.
 func (t *fileText) refuse(err error) error {
 	return &yaml.SyntaxError{Token: t.token, Message: err.Error()}
 }

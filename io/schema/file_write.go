@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// AppendDescription appends a description as YAML that ReadDescription reads. Comments say what is
-// known about the columns and levels.
+// AppendDescription appends a description as YAML that ReadDescription reads. Comments describe the
+// columns and levels as far as they are known.
 func AppendDescription(b []byte, d *Description) []byte {
 	b = append(b, `# Columns, in the order of the files.
 # role: feature, label, weight, id, time or ignore. type: number, boolean, category or time.

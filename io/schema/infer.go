@@ -19,27 +19,27 @@ type Hints struct {
 	// MaxLevels is the largest number of levels of a category. 0 means 1,000; a column whose
 	// 1,000 most frequent texts cover less than nine in ten rows is then hashed.
 	MaxLevels int
-	// Fill says what replaces missing numbers: Mean, Median or "".
+	// Fill is what replaces missing numbers: Mean, Median or "".
 	Fill string
 }
 
 // Thresholds of inference.
 const (
-	defaultLevels = 1000
-	mostly        = 0.99 // share of texts that decides the type of a column
-	coverage      = 0.9  // share of rows that listed levels must cover
-	maxValues     = 10   // largest number of whole numbers that may stand for categories
-	manyTexts     = 20   // largest number of different texts of a few categories; see typeOf
-	manyOthers    = 0.1  // share of texts that are not numbers, above which they are not mistakes; see typeOf
-	minRows       = 20   // smallest number of rows for which a column may be an id
-	unique        = 1.1  // a column of text whose texts occur at most this often on average is not a category
-	minBuckets    = 1 << 10
-	maxBuckets    = 1 << 16
+	defaultLevels  = 1000
+	decisiveShare  = 0.99 // share of texts that decides the type of a column
+	levelCoverage  = 0.9  // share of rows that listed levels must cover
+	maxValues      = 10   // largest number of whole numbers that may stand for categories
+	manyTexts      = 20   // largest number of different texts of a few categories; see typeOf
+	manyOthers     = 0.1  // share of texts that are not numbers, above which they are not mistakes; see typeOf
+	minRows        = 20   // smallest number of rows for which a column may be an id
+	maxRowsPerText = 1.1  // a column of text whose texts occur at most this often on average is not a category
+	minBuckets     = 1 << 10
+	maxBuckets     = 1 << 16
 )
 
 // Infer describes a table from its survey. The result depends only on the fields of the table and the
 // hints. It returns an error if the hints contradict the data, or if no column is left as a feature;
-// the notes then still say which columns were left out.
+// the notes then still name the columns that were left out.
 func Infer(s *Survey, h Hints) (*Description, []Note, error) {
 	in := inference{Hints: h, d: &Description{Rules: s.rules}}
 	if h.Names != nil && len(h.Names) != len(s.columns) {
@@ -140,11 +140,11 @@ func (in *inference) typeOf(f *Field, hint Type) (t Type, asked bool) {
 		return hint, true
 	case s.dates():
 		return Time, false
-	case f.Role == When && numbers < mostly*texts:
+	case f.Role == When && numbers < decisiveShare*texts:
 		return Time, true
 	case s.codeNames():
 		return Category, false
-	case numbers >= mostly*texts: // also if there are none
+	case numbers >= decisiveShare*texts: // also if there are none
 		return Number, false
 	case 2*s.Numbers > s.Texts && s.Distinct > manyTexts && !s.numbersAreNames():
 		// A measurement with faulty fields: most texts are numbers, and more than manyTexts differ. The faulty ones
@@ -157,7 +157,7 @@ func (in *inference) typeOf(f *Field, hint Type) (t Type, asked bool) {
 	case s.pair():
 		return Boolean, false
 	}
-	if _, share, _ := s.layout(); share >= mostly {
+	if _, share, _ := s.layout(); share >= decisiveShare {
 		return Time, false
 	}
 	return Category, false
@@ -194,7 +194,7 @@ func (in *inference) decideLayout(i int, asked bool) error {
 // plain numbers; -1 if there is none.
 func (s *Summary) form() int {
 	return slices.IndexFunc(s.tally.counts[firstForm:firstUnit], func(n int64) bool {
-		return float64(n+s.Numbers) >= mostly*float64(s.Texts) && 2*n > s.Texts-s.Numbers
+		return float64(n+s.Numbers) >= decisiveShare*float64(s.Texts) && 2*n > s.Texts-s.Numbers
 	})
 }
 
@@ -233,7 +233,7 @@ func (s *Summary) datelike() bool {
 			n += l.Rows
 		}
 	}
-	return s.Texts > 0 && float64(n) >= mostly*float64(s.Texts)
+	return s.Texts > 0 && float64(n) >= decisiveShare*float64(s.Texts)
 }
 
 // pair reports whether all texts are true or false in the words of one pair.
@@ -323,7 +323,7 @@ func (in *inference) decideLevels(i int, asked bool) {
 	}
 	share := float64(covered) / float64(max(s.Texts, 1))
 	switch {
-	case !s.Exact || len(levels) == most && s.Distinct > int64(most) && in.MaxLevels == 0 && share < coverage:
+	case !s.Exact || len(levels) == most && s.Distinct > int64(most) && in.MaxLevels == 0 && share < levelCoverage:
 		power := 1 << bits.Len64(uint64(max(s.Distinct, 1)-1)) // the least that is enough
 		f.Buckets = min(max(power, minBuckets), maxBuckets)
 		in.note(i, doubtBuckets, "%s different texts, %d buckets", s.different(), f.Buckets)
@@ -370,7 +370,7 @@ func (in *inference) decideRole(i int, plain bool) {
 		} else {
 			in.drop(i, doubtConstant, "")
 		}
-	case f.Type == Category && s.Texts >= minRows && repeats > 0 && repeats <= unique:
+	case f.Type == Category && s.Texts >= minRows && repeats > 0 && repeats <= maxRowsPerText:
 		in.drop(i, doubtUnique, "%s in %d rows", s.different(), s.Texts)
 	}
 }

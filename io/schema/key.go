@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rowio"
 )
 
-// Key says how to make the key of a row, by which the row is assigned to a fold.
+// Key describes how the key of a row is made, by which the row is assigned to a fold.
 type Key struct {
 	By      Role     `json:"by"`      // role of the columns: group, fold or time
 	Columns []string `json:"columns"` // their names
@@ -24,9 +24,9 @@ type Key struct {
 // maxFold is the largest number of a fold.
 const maxFold = 1 << 30
 
-// Of returns the key of a row from the texts of its columns, or the reason why it has none. The key of a group is a
+// RowKey returns the key of a row from the texts of its columns, or the reason why it has none. The key of a group is a
 // hash, equal for numbers of equal value; the key of a fold is its number; the key of a time grows with the time.
-func (k *Key) Of(text func(i int) []byte) (key uint64, reason string) {
+func (k *Key) RowKey(text func(i int) []byte) (key uint64, reason string) {
 	if k.By != "group" {
 		v, reason := k.number(text(0))
 		if reason != "" || k.By == When {

@@ -208,7 +208,7 @@ func (c *LabelCounts) Summary() LabelSummary {
 	for k, e := range c.table {
 		i, ok := s.Vocabulary.Index([]byte(e.label))
 		if !ok {
-			panic("labels: a counted label is not in the vocabulary")
+			panic("schema: a counted label is not in the vocabulary")
 		}
 		s.Counts[i] += e.n
 		if class := s.Vocabulary.Classes[i]; s.Numeric && leadingZero(e.label) && slices.Contains(labels, class) &&
@@ -270,7 +270,7 @@ func (c *LabelCounts) Code(w *wire.Coder) {
 	}
 	slices.SortFunc(order, func(x, y int) int { return strings.Compare(c.table[x].label, c.table[y].label) })
 	last, total := "", int64(0)
-	wire.Items(w, &order, w.Short(len(order), MaxClasses), func(i *int) {
+	wire.Elements(w, &order, w.Short(len(order), MaxClasses), func(i *int) {
 		var e labelCount
 		var sum exact.Sum
 		if !w.Reading() {

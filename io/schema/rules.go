@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/lines"
 )
 
-// Rules say how the fields of all columns are written.
+// Rules describe how the fields of all columns are written.
 type Rules struct {
 	// Missing lists the texts that mean a missing value, in addition to the empty text. Case does not matter.
 	Missing []string `json:"missing,omitempty"`
@@ -53,7 +53,7 @@ func (r *Rules) check() error {
 
 // Number converts a number in the form of the rules to one with a point and without thousands, in
 // scratch memory. It returns any other text unchanged. If that text would be a different number
-// without the rules, the reason says why it cannot be used.
+// without the rules, it returns the reason.
 func (r *Rules) Number(scratch *[]byte, text []byte) (plain []byte, reason string) {
 	trimmed := bytes.Trim(text, " \t")
 	if plain, ok := lines.PlainNumber(scratch, trimmed, r.Decimal, r.Thousands); ok {
@@ -67,7 +67,7 @@ func (r *Rules) Number(scratch *[]byte, text []byte) (plain []byte, reason strin
 	return text, ""
 }
 
-// form says how numbers are written.
+// form describes how numbers are written.
 func (r *Rules) form() string {
 	thousands := "not separated"
 	if r.Thousands != 0 {
@@ -146,7 +146,7 @@ func (m *missing) value(v float64) int {
 }
 
 // absentWords are words that programs write for a missing value, in lower case. Words that are not in
-// DefaultMissing are not read as missing; a note then says how to change that.
+// DefaultMissing are not read as missing; a note then explains how to change that.
 var absentWords = []string{
 	"na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "nil", "?", "-", "--", ".", "\\n", "nat", "(null)",
 	"n.a.", "missing", "unknown",

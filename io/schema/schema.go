@@ -46,11 +46,11 @@ type Column struct {
 	Buckets int `json:"buckets,omitempty"`
 	// Layout is the name of the layout of a Time; see TimeLayouts.
 	Layout string `json:"layout,omitempty"`
-	// Zone says which times of the data have zones: all, some or none; "" if unknown.
+	// Zone describes which times of the data have zones: all, some or none; "" if unknown.
 	Zone string `json:"zone,omitempty"`
 	// Unit is one of lines.Units, which may follow a Number; "" if there is none.
 	Unit string `json:"unit,omitempty"`
-	// Encode says how a Category becomes numbers: "onehot", "count" or "target"; "" leaves it to the options of
+	// Encode is the encoding of a Category as numbers: "onehot", "count" or "target"; "" leaves it to the options of
 	// the encoding.
 	Encode string `json:"encode,omitempty"`
 	// Fill is the number that replaces a missing value of a Number; "" means the mean. In an

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Watch says which files to find. Its methods are for one goroutine at a time.
+// Watch finds files as they arrive. Its methods are for one goroutine at a time.
 type Watch struct {
 	Patterns []string // as storage.List takes them
 	// Settle is the age at which a file on disk counts as whole, because a process may still write to a younger
@@ -70,7 +70,7 @@ type Found struct {
 	Old       int           // files older than MaxAge whose work is not done
 	Waiting   int           // entries that cannot be read, such as links without a target
 	Changed   int           // files that were written to since they were returned or done
-	// Notes say what is new about entries that wait and files that have changed.
+	// Notes report what is new about entries that wait and files that have changed.
 	Notes []string
 }
 

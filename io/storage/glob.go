@@ -36,14 +36,14 @@ func glob(ctx context.Context, pattern string, bad reportFunc) ([]string, error)
 	if _, err := filepath.Match(strings.ReplaceAll(pattern, "**", "*"), ""); err != nil {
 		return nil, Invalidf("%v", err)
 	}
-	w := globbing{ctx: ctx, bad: bad}
+	g := globbing{ctx: ctx, bad: bad}
 	dir := ""
 	if strings.HasPrefix(pattern, separator) {
 		dir = separator
 	}
 	parts := strings.FieldsFunc(pattern, func(r rune) bool { return r == filepath.Separator })
-	err := w.match(dir, parts, false)
-	return w.names, err
+	err := g.match(dir, parts, false)
+	return g.names, err
 }
 
 // globbing is the state of one call of glob.

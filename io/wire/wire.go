@@ -75,10 +75,10 @@ func Merged[T Coded](c *Coder, zero T, merge func(T)) bool {
 	return true
 }
 
-// other returns a number of the sum that is added.
-func (c *Coder) other(limit uint64, size int) uint64 {
+// readAddend returns a number of the sum that is added.
+func (c *Coder) readAddend(limit uint64, size int) uint64 {
 	c.reading, c.adding = true, false
-	n := c.fixed(0, limit, size)
+	n := c.uintN(0, limit, size)
 	c.reading, c.adding = false, true
 	return n
 }
@@ -118,10 +118,10 @@ func (c *Coder) bytes(n int) []byte {
 	return b
 }
 
-// fixed codes a number of at most limit in size bytes, up to 8, and returns it.
-func (c *Coder) fixed(v, limit uint64, size int) uint64 {
+// uintN codes a number of at most limit in size bytes, up to 8, and returns it.
+func (c *Coder) uintN(v, limit uint64, size int) uint64 {
 	if c.adding {
-		if c.other(limit, size) != v {
+		if c.readAddend(limit, size) != v {
 			c.fail()
 		}
 		return v
@@ -143,7 +143,7 @@ func (c *Coder) fixed(v, limit uint64, size int) uint64 {
 // Uint64 codes numbers of 8 bytes.
 func (c *Coder) Uint64(fields ...*uint64) {
 	for _, v := range fields {
-		if n := c.fixed(*v, math.MaxUint64, 8); c.reading {
+		if n := c.uintN(*v, math.MaxUint64, 8); c.reading {
 			*v = n
 		}
 	}
@@ -153,7 +153,7 @@ func (c *Coder) Uint64(fields ...*uint64) {
 func (c *Coder) Counts(fields ...*int64) {
 	for _, v := range fields {
 		if c.adding {
-			*v += int64(c.other(math.MaxInt64, 8))
+			*v += int64(c.readAddend(math.MaxInt64, 8))
 			continue
 		}
 		n := uint64(*v)
@@ -177,7 +177,7 @@ func (c *Coder) Float64(fields ...*float64) {
 // Largest codes a number of 8 bytes. The larger of two is kept when they are merged.
 func (c *Coder) Largest(v *float64) {
 	if c.adding {
-		*v = max(*v, math.Float64frombits(c.other(math.MaxUint64, 8)))
+		*v = max(*v, math.Float64frombits(c.readAddend(math.MaxUint64, 8)))
 		return
 	}
 	c.Float64(v)
@@ -205,13 +205,13 @@ func (c *Coder) Bool(v *bool) {
 }
 
 // Byte codes a number of at most limit, which is below 256, and returns it.
-func (c *Coder) Byte(v, limit int) int { return int(c.fixed(uint64(v), uint64(limit), 1)) }
+func (c *Coder) Byte(v, limit int) int { return int(c.uintN(uint64(v), uint64(limit), 1)) }
 
 // Int codes a number of 0 to limit in 4 bytes, and returns it.
-func (c *Coder) Int(v, limit int) int { return int(c.fixed(uint64(v), uint64(limit), 4)) }
+func (c *Coder) Int(v, limit int) int { return int(c.uintN(uint64(v), uint64(limit), 4)) }
 
 // Short codes a number of 0 to limit in 2 bytes, and returns it.
-func (c *Coder) Short(v, limit int) int { return int(c.fixed(uint64(v), uint64(limit), 2)) }
+func (c *Coder) Short(v, limit int) int { return int(c.uintN(uint64(v), uint64(limit), 2)) }
 
 // Uvarint codes a number of at most limit in as few bytes as it takes, and returns it.
 func (c *Coder) Uvarint(v, limit uint64) uint64 {
@@ -286,13 +286,13 @@ func Optional[T any](c *Coder, v **T, code func(*T)) {
 	code(*v)
 }
 
-// Each codes the number of elements of v, at most limit, and calls code with each.
-func Each[T any](c *Coder, v *[]T, limit int, code func(*T)) {
-	Items(c, v, c.Int(len(*v), limit), code)
+// List codes the number of elements of v, at most limit, and calls code with each.
+func List[T any](c *Coder, v *[]T, limit int, code func(*T)) {
+	Elements(c, v, c.Int(len(*v), limit), code)
 }
 
-// Items calls code with each of the n elements of v. It does not code n.
-func Items[T any](c *Coder, v *[]T, n int, code func(*T)) {
+// Elements calls code with each of the n elements of v. It does not code n.
+func Elements[T any](c *Coder, v *[]T, n int, code func(*T)) {
 	for i := 0; i < n && !c.bad; i++ {
 		if c.reading {
 			*v = append(*v, *new(T)) // not all at once: fewer may follow
@@ -301,19 +301,19 @@ func Items[T any](c *Coder, v *[]T, n int, code func(*T)) {
 	}
 }
 
-// All codes the number of elements of v, and each.
-func All[T any, P interface {
+// CodedList codes the number of elements of v, and each.
+func CodedList[T any, P interface {
 	*T
 	Coded
 }](c *Coder, v *[]T, limit int) {
-	Each(c, v, limit, func(one *T) { P(one).Code(c) })
+	List(c, v, limit, func(one *T) { P(one).Code(c) })
 }
 
 // Map codes the number of elements of m, and each, in the order of their keys, after its key. empty
 // returns an element for code to read.
 func Map[K cmp.Ordered, V any](c *Coder, m map[K]V, limit int, key func(*K), empty func() V, code func(V)) {
 	keys := slices.Sorted(maps.Keys(m))
-	Each(c, &keys, limit, func(k *K) {
+	List(c, &keys, limit, func(k *K) {
 		v := m[*k]
 		key(k)
 		if c.reading {

@@ -45,7 +45,7 @@ func (s *sum) Code(c *Coder) {
 	}
 	Optional(c, &s.More, func(m *sum) { m.Code(c) })
 	Optional(c, &s.None, func(m *sum) { m.Code(c) })
-	Each(c, &s.Parts, 3, func(v *int64) { c.Counts(v) })
+	List(c, &s.Parts, 3, func(v *int64) { c.Counts(v) })
 	if c.Reading() {
 		s.ByName = map[string]*int64{}
 	}
@@ -54,7 +54,7 @@ func (s *sum) Code(c *Coder) {
 	c.Check(s.Count < 100)
 }
 
-// own says where its encoding ends.
+// own has an encoding that shows where it ends.
 type own byte
 
 func (o *own) AppendBinary(b []byte) ([]byte, error) { return append(b, byte(*o)), nil }
@@ -153,7 +153,7 @@ func (s *total) Code(c *Coder) {
 	c.Counts(&s.Rows)
 	c.Largest(&s.Most)
 	c.Part(&s.Sum)
-	Each(c, &s.Parts, 5, func(n *int64) { c.Counts(n) })
+	List(c, &s.Parts, 5, func(n *int64) { c.Counts(n) })
 	Optional(c, &s.Names, func(n *names) { n.Code(c) })
 }
 
@@ -166,7 +166,7 @@ func (n *names) Code(c *Coder) {
 	if Merged(c, new(names), n.merge) {
 		return
 	}
-	Each(c, &n.All, 5, func(text *string) { c.Text(text, 5) })
+	List(c, &n.All, 5, func(text *string) { c.Text(text, 5) })
 }
 
 func totalOf(kind int, rows int64, most float64, name string) *total {

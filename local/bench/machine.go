@@ -27,7 +27,7 @@ type machine struct {
 
 func describe() machine {
 	m := machine{CPU: "unknown CPU", Cores: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH,
-		Go: runtime.Version(), Levels: blas.Levels()}
+		Go: runtime.Version(), Levels: blas.ISAs()}
 	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		var family, model string
 		for line := range bytes.Lines(info) {

@@ -31,7 +31,7 @@ type work struct{ prepare, call func() }
 
 // serve runs cases on request, as theirs.py does.
 func serve(in io.Reader, out io.Writer, threads int) error {
-	fmt.Fprintf(out, "{\"cores\":[%q],\"threads\":%d}\n", blas.Level(), threads)
+	fmt.Fprintf(out, "{\"cores\":[%q],\"threads\":%d}\n", blas.ISA(), threads)
 	var w work
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {

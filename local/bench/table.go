@@ -43,7 +43,7 @@ func rows() (all []row) {
 		if r.against == "" {
 			r.core, r.against = pairs[pair].core, "OpenBLAS "+pairs[pair].core
 		}
-		if slices.Contains(blas.Levels(), r.level) && r.threads <= runtime.NumCPU() {
+		if slices.Contains(blas.ISAs(), r.level) && r.threads <= runtime.NumCPU() {
 			all = append(all, r)
 		}
 	}

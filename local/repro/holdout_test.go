@@ -52,7 +52,7 @@ func TestLossesMatchEachFit(t *testing.T) {
 			wrong++
 		}
 	}
-	m, err := identity.Identity{In: classes, Bound: 1}.New()
+	m, err := identity.Recipe{In: classes, Bound: 1}.New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestLossesMatchEachFit(t *testing.T) {
 // for which Solve overwrites a sum that is its only one.
 func TestHoldOutTakesTheFewestErrors(t *testing.T) {
 	for _, dim := range []int{classes, 1100} {
-		byErrors, bySquares, err := holdOut(identity.Identity{In: dim, Bound: 1}, []float64{1e-6, 1e-4, 1e6}, marked(500, dim),
+		byErrors, bySquares, err := holdOut(identity.Recipe{In: dim, Bound: 1}, []float64{1e-6, 1e-4, 1e6}, marked(500, dim),
 			marked(100, dim))
 		if err != nil {
 			t.Fatal(err)
@@ -81,7 +81,7 @@ func TestHoldOutTakesTheFewestErrors(t *testing.T) {
 			t.Errorf("%d features: by errors %+v, by squares %+v", dim, byErrors, bySquares)
 		}
 	}
-	if _, _, err := holdOut(identity.Identity{}, []float64{1}, marked(50, classes), marked(50, classes)); err == nil {
+	if _, _, err := holdOut(identity.Recipe{}, []float64{1}, marked(50, classes), marked(50, classes)); err == nil {
 		t.Error("a recipe that is not valid")
 	}
 }

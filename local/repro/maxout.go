@@ -76,7 +76,7 @@ func (e experiment) maxout(ctx context.Context) error {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				r := maxout.Maxout{In: 784, Out: m, Q: q, Bound: maxout.Bound(1, q, 1e-9), Seed: uint64(seed + 1)}
+				r := maxout.Recipe{In: 784, Out: m, Q: q, Bound: maxout.Bound(1, q, 1e-9), Seed: uint64(seed + 1)}
 				byErrors, bySquares, err := holdOut(r, maxoutLambda, train, test)
 				if err != nil {
 					return err

@@ -160,8 +160,9 @@ func (m *Metric) Outer() []float64 {
 	return outer
 }
 
-// Root says how a metric is made from M. M is scaled to a mean eigenvalue of 1; each eigenvalue w becomes ((max(w, 0)
-// + Floor)/(1 + Floor))^Power; and A is a root of the result, AᵀA = M. All roots give the same distances.
+// Root has the parameters by which a metric is made from M. M is scaled to a mean eigenvalue of 1; each eigenvalue w
+// becomes ((max(w, 0) + Floor)/(1 + Floor))^Power; and A is a root of the result, AᵀA = M. All roots give the same
+// distances.
 type Root struct {
 	Floor float64 // ε > 0, so that no direction is lost; 0.001 works well
 	Power float64 // p: ½, 1 or 2; 1 works well

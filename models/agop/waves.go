@@ -42,12 +42,12 @@ func WavesOf(r features.Recipe) (*Waves, error) {
 	}
 	first := 0
 	if j, ok := steps[len(steps)-1].(preprocess.Join); ok {
-		part, at, err := partOf(j)
+		waveSteps, at, err := fourierPart(j)
 		if err != nil {
 			return nil, err
 		}
 		first = at
-		steps = append(steps[:len(steps)-1:len(steps)-1], part...)
+		steps = append(steps[:len(steps)-1:len(steps)-1], waveSteps...)
 	}
 	w, err := WavesAfter(steps)
 	if err != nil {
@@ -93,9 +93,9 @@ func WavesAfter(steps []features.Recipe) (*Waves, error) {
 	return w, nil
 }
 
-// partOf returns the steps of the only part of a join that ends in Fourier features, and the index of its
+// fourierPart returns the steps of the only part of a join that ends in Fourier features, and the index of its
 // first feature.
-func partOf(j preprocess.Join) (steps []features.Recipe, first int, err error) {
+func fourierPart(j preprocess.Join) (steps []features.Recipe, first int, err error) {
 	at := 0
 	for _, p := range j.Parts {
 		recipes := []features.Recipe{p}

@@ -76,7 +76,7 @@ func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 		return nil, err
 	}
 	k := weightings(l.Classes)
-	s := &state{phase: begin, game: *l.Options.game(0, k), brackets: make([]float64, 2*k), mu: make([]float64, k)}
+	s := &state{phase: phaseBegin, game: *l.Options.game(0, k), brackets: make([]float64, 2*k), mu: make([]float64, k)}
 	s.setBrackets(around(0, l.Options.Start))
 	s.alpha = newDual(l.Class, l.Classes, l.Options.Start).Alpha
 	return s.encode(l), nil

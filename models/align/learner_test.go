@@ -159,7 +159,7 @@ func TestSampleMovesAsTheRowsDo(t *testing.T) {
 	l := &Learner{Options: o, Dim: 2, Classes: 3, Partitions: 1, X: x, Class: class}
 	// Three initial rounds, then a round of the game and the search of the next.
 	r, _, _ := play(t, l, x, class, []int{0, n}, n, 3+5)
-	if r.s.phase != search {
+	if r.s.phase != phaseSearch {
 		t.Fatalf("phase %s", r.s.phase)
 	}
 	state, err := l.Start(nil)
@@ -239,7 +239,7 @@ func TestLearnerErrorsNameTheCause(t *testing.T) {
 	}
 	// The number of rows changes between rounds.
 	r, _, _ := play(t, &good, x, class, []int{0, 10, 30}, 7, 4)
-	if r.s.phase != score {
+	if r.s.phase != phaseScore {
 		t.Fatalf("phase %s", r.s.phase)
 	}
 	w, err := r.Worker(0, nil)

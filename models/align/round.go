@@ -26,20 +26,22 @@ type Round struct {
 // prepare packs what the workers of the phase share.
 func (r *Round) prepare() {
 	switch r.s.phase {
-	case search:
+	case phaseSearch:
 		r.field = NewField(r.l.X, len(r.l.Class), r.l.Dim)
-	case score, ascend:
+	case phaseScore, phaseAscend:
 		r.packed = blas.Pack(r.s.w[len(r.s.w)-r.s.now*r.l.Dim:], nil, r.s.now, r.l.Dim)
 	}
 }
 
 // Reads implements iterative.Round: workers read rows in the phases begin, score and ascend.
-func (r *Round) Reads() bool { return r.s.phase == begin || r.s.phase == score || r.s.phase == ascend }
+func (r *Round) Reads() bool {
+	return r.s.phase == phaseBegin || r.s.phase == phaseScore || r.s.phase == phaseAscend
+}
 
 // Done implements iterative.Round. It reports whether all frequencies were found and the dual
 // weights have taken their step for them. Further rounds find no more frequencies.
 func (r *Round) Done() bool {
-	return r.s.phase == rest || r.s.phase == narrow && len(r.s.w) >= r.l.Frequencies*r.l.Dim
+	return r.s.phase == phaseRest || r.s.phase == phaseNarrow && len(r.s.w) >= r.l.Frequencies*r.l.Dim
 }
 
 // share returns the range of chains that the worker of a partition runs.
@@ -69,11 +71,11 @@ func (r *Round) Worker(partition int, carried []byte) (iterative.Worker, error) 
 	if err != nil {
 		return nil, fmt.Errorf("align: partition %d: dual weights: %w", partition, err)
 	}
-	if r.s.phase == begin && carried != nil {
+	if r.s.phase == phaseBegin && carried != nil {
 		return nil, fmt.Errorf("align: partition %d: dual weights exist before the first round", partition)
 	}
 	w := &worker{Round: r, partition: partition, dual: d, class: class}
-	if r.s.phase == score {
+	if r.s.phase == phaseScore {
 		w.partial.sums = make([]float64, r.s.game.K*2*r.s.now)
 	}
 	return w, nil
@@ -89,7 +91,7 @@ func (w *worker) Take(b iterative.Block) error {
 	}
 	first := w.at
 	w.at += b.N
-	if w.s.phase == begin {
+	if w.s.phase == phaseBegin {
 		for i, y := range b.Y {
 			c := int32(y)
 			if c < 0 || int(c) >= w.l.Classes || float32(c) != y {
@@ -104,9 +106,9 @@ func (w *worker) Take(b iterative.Block) error {
 	}
 	w.packed.CosSin(blas.Grow(&w.phi, b.N*2*w.s.now), b.Phi, b.N, 1, 1)
 	switch w.s.phase {
-	case score:
+	case phaseScore:
 		w.dual.addSums(w.partial.sums, w.phi, first)
-	case ascend:
+	case phaseAscend:
 		w.partial.number += w.dual.ascend(w.s.report.Eta, w.s.u, w.phi, first)
 	default:
 		panic("align: Take in a round without rows")
@@ -116,25 +118,25 @@ func (w *worker) Take(b iterative.Block) error {
 
 // End implements iterative.Worker. It returns a partial and the dual weights of the partition, both encoded.
 func (w *worker) End() (partial, carried []byte, err error) {
-	if w.s.phase == begin {
+	if w.s.phase == phaseBegin {
 		w.dual = newDual(w.class, w.l.Classes, w.l.Options.Start)
 	} else if w.Reads() && w.at != w.dual.N {
 		return nil, nil, fmt.Errorf("align: partition %d: %d rows, but earlier rounds had %d", w.partition, w.at, w.dual.N)
 	}
 	w.partial.rows = int64(w.dual.N)
 	switch w.s.phase {
-	case begin, narrow, ascend:
+	case phaseBegin, phaseNarrow, phaseAscend:
 		w.partial.census = make([]census, w.dual.K)
 		for k := range w.partial.census {
 			alpha, y := w.dual.Row(k)
 			w.partial.census[k].count(alpha, y, w.s.bracket(k))
 		}
-	case search:
+	case phaseSearch:
 		clip(w.dual, w.s.mu)
 		first, count := w.share(w.partition)
 		w.partial.chains = w.l.Search.run(w.field, w.s.sample(w.l).Weightings(), chains{w.s.game.Rounds, first, count}, 1)
 		err = w.partial.chains.lost()
-	case score:
+	case phaseScore:
 		for _, v := range w.dual.Alpha {
 			w.partial.number += v
 		}
@@ -168,19 +170,19 @@ func (r *Round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 	s.alpha, s.brackets, s.mu = slices.Clone(s.alpha), slices.Clone(s.brackets), slices.Clone(s.mu)
 	s.u = nil
 	switch r.s.phase {
-	case begin:
+	case phaseBegin:
 		if err := sum.checkClasses(r.l.Classes); err != nil {
 			return nil, report, err
 		}
 		s.game.N = sum.rows
 		s.narrow(sum.census, r.l)
-	case narrow:
+	case phaseNarrow:
 		s.narrow(sum.census, r.l)
-	case search:
+	case phaseSearch:
 		s.take(sum.chains, r.l)
-	case score:
+	case phaseScore:
 		s.answer(sum)
-	case ascend:
+	case phaseAscend:
 		s.game.finish(&s.report, sum.number)
 		s.last = s.report
 		r.once.Do(r.prepare)
@@ -219,7 +221,7 @@ func (s *state) take(chains *searchResult, l *Learner) {
 	for _, j := range taken {
 		s.w = append(s.w, chains.W[j*l.Dim:(j+1)*l.Dim]...)
 	}
-	s.now, s.phase = len(taken), score
+	s.now, s.phase = len(taken), phaseScore
 	s.report = Report{Zeta: chains.Zeta, Xi: chains.Xi}
 }
 
@@ -230,7 +232,7 @@ func (s *state) answer(sum *partial) {
 	s.report.Zeta, s.report.Xi = zeta, xi
 	most := float64(s.report.Eta * s.game.Bound) // by which a dual weight moves
 	s.setBrackets(around(-most, 1+most))
-	s.phase = ascend
+	s.phase = phaseAscend
 }
 
 // narrow uses one census per weighting, over all rows, to narrow the brackets. The last census of a
@@ -240,13 +242,13 @@ func (s *state) narrow(census []census, l *Learner) {
 		in, mu, _ := census[k].narrow(s.bracket(k))
 		s.brackets[2*k], s.brackets[2*k+1], s.mu[k] = in.Lo, in.Hi, mu
 	}
-	s.phase = narrow
+	s.phase = phaseNarrow
 	s.done++
 	if s.done == censuses {
-		s.done, s.phase = 0, search
+		s.done, s.phase = 0, phaseSearch
 		clip(s.sample(l), s.mu)
 		if len(s.w) >= l.Frequencies*l.Dim {
-			s.phase = rest
+			s.phase = phaseRest
 		}
 	}
 }
@@ -269,9 +271,9 @@ func (s *state) words(l *Learner) string {
 func (r *Round) collect(next func() ([]byte, error)) (*partial, error) {
 	sums, counts := 0, 0
 	switch r.s.phase {
-	case begin, narrow, ascend:
+	case phaseBegin, phaseNarrow, phaseAscend:
 		counts = r.s.game.K
-	case score:
+	case phaseScore:
 		sums = r.s.game.K * 2 * r.s.now
 	}
 	all := &partial{sums: make([]float64, sums), census: make([]census, counts)}
@@ -283,7 +285,7 @@ func (r *Round) collect(next func() ([]byte, error)) (*partial, error) {
 			return fmt.Errorf("align: more than %d partitions", r.l.Partitions)
 		}
 		chains := 0
-		if r.s.phase == search {
+		if r.s.phase == phaseSearch {
 			_, chains = r.share(partition)
 		}
 		f, err := decodePartial(data, r.l.Dim, sums, counts, chains)
@@ -308,7 +310,7 @@ func (r *Round) collect(next func() ([]byte, error)) (*partial, error) {
 		return nil, err
 	case count != r.l.Partitions:
 		return nil, fmt.Errorf("align: round %d: partial results of %d of %d partitions", r.s.round, count, r.l.Partitions)
-	case r.s.phase != begin && all.rows != r.s.game.N:
+	case r.s.phase != phaseBegin && all.rows != r.s.game.N:
 		return nil, fmt.Errorf("align: round %d: %d rows, but earlier rounds had %d", r.s.round, all.rows, r.s.game.N)
 	}
 	all.chains = join(shares...)

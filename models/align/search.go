@@ -219,17 +219,17 @@ func finite(sums []float64) error {
 // join combines the results of several shares of a round's chains, in the order of the chain numbers.
 func join(shares ...*searchResult) *searchResult {
 	var all searchResult
-	type place struct{ share, at int }
-	var places []place
+	type ref struct{ share, at int }
+	var refs []ref
 	for s, f := range shares {
 		for i := range f.Chain {
-			places = append(places, place{s, i})
+			refs = append(refs, ref{s, i})
 		}
 	}
-	slices.SortStableFunc(places, func(p, q place) int {
+	slices.SortStableFunc(refs, func(p, q ref) int {
 		return cmp.Compare(shares[p.share].Chain[p.at], shares[q.share].Chain[q.at])
 	})
-	for _, p := range places {
+	for _, p := range refs {
 		f := shares[p.share]
 		d := len(f.W) / len(f.Chain)
 		all.Chain = append(all.Chain, f.Chain[p.at])
@@ -287,9 +287,9 @@ func (r *searchResult) distance(i, j int) float64 {
 }
 
 const (
-	maxStarts = 1000 // frequencies that package pairs may propose
-	probes    = 50   // chains that FindStarts runs from random frequencies, for comparison
-	ahead     = 2    // a needle has more than this multiple of the largest potential found at random
+	maxProposals = 1000 // frequencies that package pairs may propose
+	probeChains  = 50   // chains that FindStarts runs from random frequencies, for comparison
+	needleFactor = 2    // a needle has more than this multiple of the largest potential found at random
 )
 
 // needles returns the needles of the field's rows x (n×d), in turns, with their potentials. A needle is a frequency
@@ -308,12 +308,12 @@ func (f *Field) needles(x []float32, dual *Dual, threads int,
 		_, y := dual.Row(k)
 		labels = append(labels, slices.Clone(y[:len(r.Indices)]))
 	}
-	w := pairs.Frequencies(r, labels, maxStarts, threads)
+	w := pairs.Frequencies(r, labels, maxProposals, threads)
 	if w == nil {
 		return nil, nil
 	}
 	a := dual.Weightings()
-	least := ahead * random(a)
+	least := needleFactor * random(a)
 	for j, potential := range f.potentials(w, len(w)/f.d, a, threads) {
 		if potential > least {
 			out, v = append(out, w[j*f.d:(j+1)*f.d]...), append(v, potential)
@@ -328,7 +328,7 @@ func (s *Search) FindStarts(rows Rows, threads int) {
 	dual, f := newDual(rows.Class, rows.Classes, 1), NewField(rows.X, len(rows.Class), rows.D)
 	dual.project()
 	s.Starts, _ = f.needles(rows.X, dual, threads, func(a Weightings) float64 {
-		return slices.Max(s.run(f, a, chains{count: min(probes, s.Chains)}, threads).V)
+		return slices.Max(s.run(f, a, chains{count: min(probeChains, s.Chains)}, threads).V)
 	})
 }
 

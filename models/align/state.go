@@ -11,14 +11,16 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// The phases of the game, as states name them; see Learner. In phase rest the game is over.
+// phase is a phase of the game, as states name it; see Learner. In phaseRest the game is over.
+type phase string
+
 const (
-	begin  = "begin"
-	narrow = "narrow"
-	search = "search"
-	score  = "score"
-	ascend = "ascend"
-	rest   = "rest"
+	phaseBegin  phase = "begin"
+	phaseNarrow phase = "narrow"
+	phaseSearch phase = "search"
+	phaseScore  phase = "score"
+	phaseAscend phase = "ascend"
+	phaseRest   phase = "rest"
 )
 
 // censuses is the number of censuses in a projection. Three narrow a bracket to 10⁻⁹ of its width, cells⁻³.
@@ -33,9 +35,9 @@ const (
 
 // state is the state between two rounds of package iterative, for K weightings.
 type state struct {
-	phase  string // phase of the round that begins with this state
-	round  int    // its number in package iterative
-	done   int    // censuses of this projection so far
+	phase  phase // phase of the round that begins with this state
+	round  int   // its number in package iterative
+	done   int   // censuses of this projection so far
 	game   game
 	report Report // this round of the game, in the phases score and ascend
 	last   Report // the last complete round of the game
@@ -77,7 +79,7 @@ func (s *state) values() map[string]any {
 // arrays reads or writes the arrays.
 func (s *state) arrays(l *Learner, r *loss.Record) {
 	k, width := weightings(l.Classes), 0
-	if s.phase == ascend {
+	if s.phase == phaseAscend {
 		width = 2 * s.now
 	}
 	loss.Array(r, "w", &s.w, -1, l.Dim)
@@ -90,7 +92,7 @@ func (s *state) arrays(l *Learner, r *loss.Record) {
 // encode returns the state as a record of package loss, with the options of l.
 func (s *state) encode(l *Learner) []byte {
 	r := loss.NewState(stateKind, l, s.round)
-	r.Meta["phase"] = s.phase
+	r.Meta["phase"] = string(s.phase)
 	for name, n := range s.numbers() {
 		r.Meta[name] = strconv.Itoa(*n)
 	}
@@ -108,8 +110,8 @@ func decodeState(l *Learner, data []byte) (*state, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	s := &state{phase: r.Meta["phase"], round: round}
-	if !slices.Contains([]string{begin, narrow, search, score, ascend, rest}, s.phase) {
+	s := &state{phase: phase(r.Meta["phase"]), round: round}
+	if !slices.Contains([]phase{phaseBegin, phaseNarrow, phaseSearch, phaseScore, phaseAscend, phaseRest}, s.phase) {
 		return nil, fmt.Errorf("phase %.20q", s.phase)
 	}
 	for name, v := range s.numbers() {
@@ -129,11 +131,11 @@ func decodeState(l *Learner, data []byte) (*state, error) {
 		return nil, r.Err
 	}
 	k, learned := weightings(l.Classes), len(s.w)/l.Dim
-	switch current := s.phase == score || s.phase == ascend; {
-	case s.game.K != k || s.game.N < 0 || s.phase != begin && s.game.N == 0:
+	switch current := s.phase == phaseScore || s.phase == phaseAscend; {
+	case s.game.K != k || s.game.N < 0 || s.phase != phaseBegin && s.game.N == 0:
 		return nil, fmt.Errorf("%d rows with %d weights each", s.game.N, s.game.K)
 	case s.now > learned || current && s.now == 0 || learned > l.Frequencies ||
-		s.phase == search && learned == l.Frequencies:
+		s.phase == phaseSearch && learned == l.Frequencies:
 		return nil, fmt.Errorf("phase %s with %d new frequencies of %d", s.phase, s.now, learned)
 	case s.game.Rounds < 0 || s.game.Rounds >= maxRounds:
 		return nil, fmt.Errorf("%d rounds of the game", s.game.Rounds)

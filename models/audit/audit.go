@@ -1,6 +1,6 @@
 // Package audit compares exact sums with their rows by a random test, which costs much less than adding
 // them up again. Audit.Add adds rows to a vector of residues, Audit.Subtract subtracts the parts of a sum
-// from it, and Audit.Wrong says whether they agree.
+// from it, and Audit.Wrong describes the difference, if there is one.
 package audit
 
 import (
@@ -44,7 +44,7 @@ func Len(s ridge.Shape) int { return s.PartLen(0) + s.Dim + 1 }
 
 // RandomLen returns the number of random residues that an Audit needs.
 func RandomLen(s ridge.Shape) int {
-	_, width, _ := s.CrossPlace(s.NumParts() - 1)
+	_, width, _ := s.CrossPosition(s.NumParts() - 1)
 	return s.Dim + width
 }
 
@@ -102,13 +102,13 @@ func (a Audit) Subtract(left []uint64, i int, part []float64) {
 		return
 	}
 	head := l.PartLen(0)
-	if from, width, ok := l.CrossPlace(i); ok {
+	if from, width, ok := l.CrossPosition(i); ok {
 		for j := range len(part) / width {
 			less(head+from+j, exact.DotResidues(part[j*width:][:width], a.Random[l.Dim:]))
 		}
 		return
 	}
-	ti, tj := l.TilePlace(i)
+	ti, tj := l.TilePosition(i)
 	cols, up, down := blas.TileRows(l.Dim, tj), ti*blas.TileDim, tj*blas.TileDim
 	mirrored := exact.NewCombination(cols)
 	for j := range len(part) / cols {

@@ -103,6 +103,6 @@ func (o *LearnerOptions) Needs(s iterative.Size) iterative.Needs {
 	sample := cmp.Or(o.Sample, max(1, min(sampleRows, s.Features, sampleValues/s.Features)))
 	lambdas := int64(max(1, s.Lambdas))
 	d, k, m := int64(s.Features), int64(max(1, s.Outputs))*lambdas, int64(sample)
-	return iterative.Needs{Sample: sample, AnyStart: true, Memory: iterative.Memory{Worker: 28 * k * d,
-		Partition: 4*stripRows*d + 24*k*d, Update: 120*k*d + 8*m*d + 8*(2+lambdas)*m*m}}
+	return iterative.Needs{Sample: sample, AnyStart: true, Memory: iterative.Memory{WorkerBytes: 28 * k * d,
+		PartitionBytes: 4*stripRows*d + 24*k*d, UpdateBytes: 120*k*d + 8*m*d + 8*(2+lambdas)*m*m}}
 }

@@ -162,7 +162,7 @@ func (r *round) report(i int) iterative.Report {
 	return rep
 }
 
-// ended says why the rounds have ended.
+// ended returns the reason why the rounds have ended.
 func (r *round) ended() string {
 	switch {
 	case r.worst(r.state) <= 1:

@@ -1,4 +1,4 @@
-// Package drift says how far rows have moved from those that a model or a recipe was made from: column by
+// Package drift measures how far rows have moved from the rows that a model or a recipe was made from: column by
 // column, from counts (CompareCounts) or the sums of a profile (CompareSum), and in the model's features, from exact
 // sums (CompareFeatures). TwoSample tests whether two sets of rows have the same distribution. A Report has all.
 //
@@ -20,8 +20,8 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// level is the probability that a certain distance (see the package comment) is too large in any column.
-const level = 0.05
+// significance is the probability that a certain distance (see the package comment) is too large in any column.
+const significance = 0.05
 
 // Kind is a kind of drift.
 type Kind string
@@ -46,14 +46,14 @@ type Column struct {
 	Detail   string  `json:"detail"`   // in words
 }
 
-// Report says how far rows have moved.
+// Report describes how far rows have moved.
 type Report struct {
 	Rows      int64 `json:"rows"`
 	Reference int64 `json:"reference_rows"`
 	Compared  int   `json:"compared"` // number of columns
 	// Columns are those whose drift is certain, the largest first.
 	Columns []Column `json:"columns,omitempty"`
-	// Schema says how the columns of the files have changed; nil if they have not.
+	// Schema lists the changes in the columns of the files; nil if there are none.
 	Schema *SchemaChanges `json:"schema,omitempty"`
 	// Features compares the rows by a model's features; nil if that was not done.
 	Features *Features `json:"features,omitempty"`
@@ -75,8 +75,8 @@ func (r *Report) Exceeds(columns, features float64) (all []string) {
 // CompareCounts compares counted rows with the rows of the statistics. Where rows belong to groups, cluster
 // is the number of rows that count as one independent row; 0 means 1.
 func CompareCounts(s *profile.Statistics, c *Counts, cluster float64, names Names) *Report {
-	k := comparison{ref: s, counts: c, rows: c.rows, names: names}
-	return k.report(cluster)
+	compared := comparison{ref: s, counts: c, rows: c.rows, names: names}
+	return compared.report(cluster)
 }
 
 // CompareSum compares the rows of a profile with the rows of the statistics. In addition to values, levels
@@ -93,8 +93,8 @@ func CompareSum(s *profile.Statistics, sum *profile.Sum, cluster float64, names 
 	for i := range n {
 		c.addRow(x[i*d : (i+1)*d])
 	}
-	k := comparison{ref: s, counts: c, rows: t.Rows, copied: copied(t), sum: t, names: names}
-	return k.report(cluster)
+	compared := comparison{ref: s, counts: c, rows: t.Rows, copied: copied(t), sum: t, names: names}
+	return compared.report(cluster)
 }
 
 // copied returns the share of rows that are copies of other rows.
@@ -107,93 +107,93 @@ func copied(s *profile.Statistics) float64 {
 
 // comparison compares rows with statistics.
 type comparison struct {
-	ref    *profile.Statistics
-	counts *Counts
-	rows   int64
-	copied float64             // share of the rows that the counts lack because they are copies
-	sum    *profile.Statistics // of all rows; nil if they are only counted
-	names  Names
-	log    float64 // log(2·comparisons/level), for all comparisons together
+	ref      *profile.Statistics
+	counts   *Counts
+	rows     int64
+	copied   float64             // share of the rows that the counts lack because they are copies
+	sum      *profile.Statistics // of all rows; nil if they are only counted
+	names    Names
+	logTests float64 // log(2·comparisons/significance), for all comparisons together
 	// cluster is the number of rows that count as one independent row.
 	cluster float64
-	all     []Column
+	found   []Column
 }
 
 // slack bounds the error of the difference of two shares, of n1 and n2 rows (Hoeffding 1963).
-func (k *comparison) slack(n1, n2 float64) float64 {
-	return math.Sqrt(k.log / 2 * k.cluster * (1/n1 + 1/n2))
+func (c *comparison) slack(n1, n2 float64) float64 {
+	return math.Sqrt(c.logTests / 2 * c.cluster * (1/n1 + 1/n2))
 }
 
-// found adds a distance if it is larger than slack.
-func (k *comparison) found(name string, kind Kind, distance, slack float64, detail string, args ...any) {
+// addIfCertain adds a distance if it is larger than slack.
+func (c *comparison) addIfCertain(name string, kind Kind, distance, slack float64, detail string, args ...any) {
 	if distance-slack > 0 {
-		k.all = append(k.all, Column{name, kind, distance, min(1, distance-slack), fmt.Sprintf(detail, args...)})
+		c.found = append(c.found, Column{name, kind, distance, min(1, distance-slack), fmt.Sprintf(detail, args...)})
 	}
 }
 
 // report compares all columns. It counts its figures first, because each one's confidence must allow for the number
 // of figures. Each column is listed with its largest drift only.
-func (k *comparison) report(cluster float64) *Report {
+func (c *comparison) report(cluster float64) *Report {
 	figures := 2 // for labels and repeated rows
-	for j := range k.counts.columns {
-		figures += 2 + 2*len(k.counts.columns[j].edges) // missing values; mean or levels; below and up to each edge
+	for j := range c.counts.columns {
+		figures += 2 + 2*len(c.counts.columns[j].edges) // missing values; mean or levels; below and up to each edge
 	}
-	k.log, k.cluster = math.Log(2*float64(figures)/level), max(1, cluster)
-	r := &Report{Rows: k.rows, Reference: k.ref.Rows, Compared: len(k.counts.columns)}
-	if least := MinRows * k.cluster; float64(k.rows) < least || float64(k.ref.Rows) < least {
+	c.logTests, c.cluster = math.Log(2*float64(figures)/significance), max(1, cluster)
+	r := &Report{Rows: c.rows, Reference: c.ref.Rows, Compared: len(c.counts.columns)}
+	if least := MinRows * c.cluster; float64(c.rows) < least || float64(c.ref.Rows) < least {
 		return r
 	}
-	for j := range k.counts.columns {
-		k.missing(j)
-		if k.counts.columns[j].level {
-			k.levels(j)
+	for j := range c.counts.columns {
+		c.missing(j)
+		if c.counts.columns[j].level {
+			c.levels(j)
 		} else {
-			k.values(j)
-			k.mean(j)
+			c.values(j)
+			c.mean(j)
 		}
 	}
-	if k.sum != nil {
-		k.labels()
-		k.repeated()
+	if c.sum != nil {
+		c.labels()
+		c.repeated()
 	}
-	slices.SortStableFunc(k.all, func(a, b Column) int { return cmp.Compare(b.AtLeast, a.AtLeast) })
-	for _, c := range k.all {
-		if !slices.ContainsFunc(r.Columns, func(d Column) bool { return d.Name == c.Name }) {
-			r.Columns = append(r.Columns, c)
+	slices.SortStableFunc(c.found, func(a, b Column) int { return cmp.Compare(b.AtLeast, a.AtLeast) })
+	for _, column := range c.found {
+		if !slices.ContainsFunc(r.Columns, func(d Column) bool { return d.Name == column.Name }) {
+			r.Columns = append(r.Columns, column)
 		}
 	}
 	return r
 }
 
 // missing compares the shares of missing values.
-func (k *comparison) missing(j int) {
-	missing := k.counts.columns[j].missing
-	if k.sum != nil {
-		missing = k.sum.Columns[j].Missing
+func (c *comparison) missing(j int) {
+	missing := c.counts.columns[j].missing
+	if c.sum != nil {
+		missing = c.sum.Columns[j].Missing
 	}
-	was, now := float64(k.ref.Columns[j].Missing)/float64(k.ref.Rows), float64(missing)/float64(k.rows)
-	k.found(k.names.column(j), Missing, math.Abs(now-was), k.slack(float64(k.ref.Rows), float64(k.rows)),
+	was, now := float64(c.ref.Columns[j].Missing)/float64(c.ref.Rows), float64(missing)/float64(c.rows)
+	c.addIfCertain(c.names.column(j), Missing, math.Abs(now-was), c.slack(float64(c.ref.Rows), float64(c.rows)),
 		"%s missing, was %s", percent(now), percent(was))
 }
 
 // values compares the distribution of numbers at the minimum, the maximum and the deciles.
-func (k *comparison) values(j int) {
-	n, counts := k.counts.present(j)
-	ref := float64(k.ref.Rows - k.ref.Columns[j].Missing)
+func (c *comparison) values(j int) {
+	n, counts := c.counts.present(j)
+	ref := float64(c.ref.Rows - c.ref.Columns[j].Missing)
 	if n < MinRows || ref < MinRows {
 		return
 	}
 	var deciles []float32
-	if j < len(k.ref.Deciles) && k.ref.Distinct > 0 {
-		deciles = k.ref.Deciles[j]
+	if j < len(c.ref.Deciles) && c.ref.Distinct > 0 {
+		deciles = c.ref.Deciles[j]
 	}
-	sampled := float64(k.ref.Sampled) * ref / float64(k.ref.Rows)
-	slack := k.slack(sampled, float64(n)) + copied(k.ref) + k.copied + 1/sampled
-	name, low, high := k.names.column(j), k.ref.Columns[j].Min, k.ref.Columns[j].Max
+	sampled := float64(c.ref.Sampled) * ref / float64(c.ref.Rows)
+	slack := c.slack(sampled, float64(n)) + copied(c.ref) + c.copied + 1/sampled
+	name, low, high := c.names.column(j), c.ref.Columns[j].Min, c.ref.Columns[j].Max
 	var worst Column       // of the deciles
 	var less, more float64 // shares below the minimum and above the maximum
 	below := int64(0)
-	for i, edge := range k.counts.columns[j].edges {
+	for i, edge := range c.counts.columns[j].edges {
 		below += counts[2*i]
 		to := below + counts[2*i+1]
 		under, up := float64(below)/float64(n), float64(to)/float64(n) // below the edge, and up to it
@@ -220,38 +220,38 @@ func (k *comparison) values(j int) {
 		}
 		below = to
 	}
-	k.found(name, Range, less+more, k.slack(ref, float64(n))+k.copied,
+	c.addIfCertain(name, Range, less+more, c.slack(ref, float64(n))+c.copied,
 		"%s below %.6g and %s above %.6g, the range before",
 		percent(less), low, percent(more), high)
-	if k.sum != nil { // each earlier decile outside the present range means a tenth of the earlier rows is outside
-		now, gone := k.sum.Columns[j], 0.0
+	if c.sum != nil { // each earlier decile outside the present range means a tenth of the earlier rows is outside
+		now, gone := c.sum.Columns[j], 0.0
 		for _, edge := range deciles {
 			if edge < now.Min || edge > now.Max {
 				gone += 0.1
 			}
 		}
-		k.found(name, Range, gone, slack, "none below %.6g or above %.6g, was at least %s", now.Min, now.Max,
+		c.addIfCertain(name, Range, gone, slack, "none below %.6g or above %.6g, was at least %s", now.Min, now.Max,
 			percent(gone))
 	}
-	k.found(name, Values, worst.Distance, slack, "%s", worst.Detail)
+	c.addIfCertain(name, Values, worst.Distance, slack, "%s", worst.Detail)
 }
 
 // mean compares the means of all rows, in standard deviations, by Welch's statistic.
-func (k *comparison) mean(j int) {
-	if k.sum == nil || k.ref.Columns == nil {
+func (c *comparison) mean(j int) {
+	if c.sum == nil || c.ref.Columns == nil {
 		return
 	}
-	a, b := k.ref.Columns[j], k.sum.Columns[j]
-	n1, n2 := (effective(k.ref)-float64(a.Missing))/k.cluster, (effective(k.sum)-float64(b.Missing))/k.cluster
+	a, b := c.ref.Columns[j], c.sum.Columns[j]
+	n1, n2 := (effective(c.ref)-float64(a.Missing))/c.cluster, (effective(c.sum)-float64(b.Missing))/c.cluster
 	if n1 < MinRows || n2 < MinRows || !(a.Dev > 0) {
 		return
 	}
-	z := -distuv.UnitNormal.Quantile(math.Exp(-k.log)) // two-sided: k.log has the factor of 2
+	z := -distuv.UnitNormal.Quantile(math.Exp(-c.logTests)) // two-sided: c.logTests has the factor of 2
 	shift := math.Abs(b.Mean-a.Mean) / a.Dev
 	se := math.Sqrt(float64(a.Dev*a.Dev)/n1+float64(b.Dev*b.Dev)/n2) / a.Dev
 	if shift > z*se {
 		apart := func(deviations float64) float64 { return 2*distuv.UnitNormal.CDF(deviations/2) - 1 }
-		k.found(k.names.column(j), Mean, apart(shift), apart(shift)-apart(shift-z*se),
+		c.addIfCertain(c.names.column(j), Mean, apart(shift), apart(shift)-apart(shift-z*se),
 			"mean %.6g, was %.6g (deviation %.4g)", b.Mean, a.Mean, a.Dev)
 	}
 }
@@ -265,14 +265,14 @@ func effective(s *profile.Statistics) float64 {
 }
 
 // levels compares the shares of the levels.
-func (k *comparison) levels(j int) {
-	n, counts := k.counts.present(j)
-	if k.sum != nil {
-		n, counts = k.sum.Rows-k.sum.Columns[j].Missing, k.sum.Levels[j]
+func (c *comparison) levels(j int) {
+	n, counts := c.counts.present(j)
+	if c.sum != nil {
+		n, counts = c.sum.Rows-c.sum.Columns[j].Missing, c.sum.Levels[j]
 	}
-	was := valueCounts{k.ref.Rows - k.ref.Columns[j].Missing, k.ref.Levels[j]}
-	k.shares(k.names.column(j), Levels, was, valueCounts{n, counts},
-		func(v int) string { return k.names.level(j, v) })
+	was := valueCounts{c.ref.Rows - c.ref.Columns[j].Missing, c.ref.Levels[j]}
+	c.shares(c.names.column(j), Levels, was, valueCounts{n, counts},
+		func(v int) string { return c.names.level(j, v) })
 }
 
 // valueCounts are the counts of values among rows.
@@ -283,7 +283,7 @@ type valueCounts struct {
 
 // shares compares two lists of counts by the total variation of their shares. Sampling makes the distance
 // between two samples larger than between their distributions, on average by at most ½Σ√(p(1/n₁ + 1/n₂)).
-func (k *comparison) shares(name string, kind Kind, was, now valueCounts, value func(v int) string) {
+func (c *comparison) shares(name string, kind Kind, was, now valueCounts, value func(v int) string) {
 	a, n1 := was.counts, was.rows
 	b, n2 := now.counts, now.rows
 	if n1 < MinRows || n2 < MinRows {
@@ -302,14 +302,14 @@ func (k *comparison) shares(name string, kind Kind, was, now valueCounts, value 
 		}
 	}
 	if len(a) > 0 {
-		k.found(name, kind, distance, bias+k.slack(float64(n1), float64(n2)), "%s %s, was %s", value(at),
+		c.addIfCertain(name, kind, distance, bias+c.slack(float64(n1), float64(n2)), "%s %s, was %s", value(at),
 			percent(share(b[at], n2)), percent(share(a[at], n1)))
 	}
 }
 
 // labels compares the shares of labels.
-func (k *comparison) labels() {
-	a, b := k.ref.Labels, k.sum.Labels
+func (c *comparison) labels() {
+	a, b := c.ref.Labels, c.sum.Labels
 	if a == nil || b == nil || a.Vocabulary == nil || b.Vocabulary == nil {
 		return
 	}
@@ -328,14 +328,14 @@ func (k *comparison) labels() {
 			now[i] = b.Counts[c]
 		}
 	}
-	k.shares("labels", Labels, valueCounts{a.Rows, was}, valueCounts{b.Rows, now},
+	c.shares("labels", Labels, valueCounts{a.Rows, was}, valueCounts{b.Rows, now},
 		func(v int) string { return fmt.Sprintf("%q", names[v]) })
 }
 
 // repeated compares the shares of rows that are copies. More rows have more copies, so it does nothing if
 // there are more rows than before.
-func (k *comparison) repeated() {
-	a, b := k.ref, k.sum
+func (c *comparison) repeated() {
+	a, b := c.ref, c.sum
 	if a.Distinct == 0 || b.Rows > a.Rows {
 		return
 	}
@@ -343,10 +343,10 @@ func (k *comparison) repeated() {
 	slack := 0.0
 	for _, s := range []*profile.Statistics{a, b} {
 		if float64(s.Sampled) < s.Distinct { // Distinct is an estimate with that standard error
-			slack += math.Sqrt(2*k.log) * s.Distinct / float64(s.Rows) / math.Sqrt(float64(s.Sampled))
+			slack += math.Sqrt(2*c.logTests) * s.Distinct / float64(s.Rows) / math.Sqrt(float64(s.Sampled))
 		}
 	}
-	k.found("rows", Repeated, now-was, slack, "%s are copies of others, was %s", percent(now), percent(was))
+	c.addIfCertain("rows", Repeated, now-was, slack, "%s are copies of others, was %s", percent(now), percent(was))
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.3g%%", 100*share) }

@@ -33,18 +33,18 @@ type FeatureSum struct {
 	Products *ridge.Sum // only its tiles are used; nil if the products of the other rows include them
 }
 
-// Without returns the FeatureSum of the rows outside part. It keeps the products of all rows.
-func (s FeatureSum) Without(part FeatureSum) FeatureSum {
-	rest := FeatureSum{s.Rows - part.Rows, s.Weight - part.Weight, make([]float64, len(s.Features)), s.Products}
+// Without returns the FeatureSum of the rows except for others. It keeps the products of all rows.
+func (s FeatureSum) Without(others FeatureSum) FeatureSum {
+	rest := FeatureSum{s.Rows - others.Rows, s.Weight - others.Weight, make([]float64, len(s.Features)), s.Products}
 	for j, v := range s.Features {
-		rest.Features[j] = v - part.Features[j]
+		rest.Features[j] = v - others.Features[j]
 	}
 	return rest
 }
 
 // AddPart adds part i of a sum of that shape. It ignores labels.
 func (s *FeatureSum) AddPart(shape ridge.Shape, i int, part []float64) error {
-	from, width, cross := shape.CrossPlace(i)
+	from, width, cross := shape.CrossPosition(i)
 	switch {
 	case shape.IsTile(i):
 		return s.Products.AddPart(i, part)
@@ -88,7 +88,7 @@ func CompareFeatures(a, b FeatureSum, effective float64, threads int) Features {
 	null := distuv.Gamma{Alpha: mean * mean / variance, Beta: mean / variance}
 	f.P = null.Survival(d.squared)
 	f.Distance = math.Sqrt(max(0, d.squared-mean) / 2)
-	f.AtLeast = max(0, math.Sqrt(d.squared)-math.Sqrt(null.Quantile(1-level))) / math.Sqrt2
+	f.AtLeast = max(0, math.Sqrt(d.squared)-math.Sqrt(null.Quantile(1-significance))) / math.Sqrt2
 	return f
 }
 

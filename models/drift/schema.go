@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// SchemaChanges says how the columns of files differ from earlier ones. Columns are matched by name, so
+// SchemaChanges lists the differences between the columns of files and earlier ones. Columns are matched by name, so
 // their order does not matter. Opening the data has already failed if a feature is missing.
 type SchemaChanges struct {
 	New       []string `json:"new,omitempty"`  // new columns, which are not used

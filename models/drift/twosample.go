@@ -60,14 +60,14 @@ func TwoSample(a, b FeatureSum, threads int) Features {
 	f.P = max(MinP, null.survival(squared))
 	f.Squared = squared / unit
 	f.Distance = math.Sqrt(max(0, squared-null.mean) / (2 * unit))
-	if f.P > level {
+	if f.P > significance {
 		return f
 	}
 	clear(s) // from here on the covariance of μ_a − μ_b
 	addScatter(s, a, 1/(a.Weight*(a.Weight-1)))
 	addScatter(s, b, 1/(b.Weight*(b.Weight-1)))
 	k = momentsOf(s, d, threads)
-	slack := cumulants{mean: k.trace, variance: 2*k.squares + 1e-300, third: 8 * k.cubes}.quantile(1 - level)
+	slack := cumulants{mean: k.trace, variance: 2*k.squares + 1e-300, third: 8 * k.cubes}.quantile(1 - significance)
 	f.AtLeast = max(0, math.Sqrt(squared)-math.Sqrt(slack)) / math.Sqrt(2*unit)
 	return f
 }

@@ -99,10 +99,10 @@ type Needs struct {
 
 // Memory is the most memory of an iterative learner, in bytes, besides rows and features.
 type Memory struct {
-	Worker    int64 // for each worker
-	Partition int64 // for each partition that a worker has open
-	Update    int64 // in Round.Update
-	Row       int64 // for each row, over all partitions
+	WorkerBytes    int64 // for each worker
+	PartitionBytes int64 // for each partition that a worker has open
+	UpdateBytes    int64 // in Round.Update
+	RowBytes       int64 // for each row, over all partitions
 }
 
 var learners = option.NewRegistry[Definition]("learner")
@@ -185,7 +185,7 @@ func (s *Shared) WithRounds(rounds int) Shared {
 // needs nothing else.
 func (s *Shared) Needs(size Size) Needs {
 	weights := 4 * int64(size.Outputs) * int64(size.Features)
-	return Needs{Memory: Memory{Worker: 10 * weights, Partition: 10 * weights, Update: 10 * weights}}
+	return Needs{Memory: Memory{WorkerBytes: 10 * weights, PartitionBytes: 10 * weights, UpdateBytes: 10 * weights}}
 }
 
 // Validate returns an error if an option is out of range.
@@ -203,7 +203,7 @@ func (s *Shared) Validate() error {
 	return s.Running.Validate()
 }
 
-// Running has the options that say how rounds run.
+// Running has the options for running the rounds.
 type Running struct {
 	// Partitions that the rows are assigned to. Readers share the rows by partitions, and svm takes
 	// many more rounds with several. 0 is 1 on one machine, and on a cluster one for each reader

@@ -130,7 +130,7 @@ func TestFitRejectsInvalidArguments(t *testing.T) {
 	d := rings(t, 20)
 	files := svm.NewLearnerOptions()
 	files.Init = "model"
-	raw, err := identity.Identity{In: 2, Bound: 2}.New()
+	raw, err := identity.Recipe{In: 2, Bound: 2}.New()
 	if err != nil {
 		t.Fatal(err)
 	}

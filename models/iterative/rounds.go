@@ -20,7 +20,7 @@ import (
 // cannot be learned from, such as weights that overflow.
 type Learner interface {
 	// Start returns the first state, from the weights of an earlier model (k×D, with k intercepts), or from
-	// nothing if init is nil. The error says why init does not fit.
+	// nothing if init is nil. It returns an error if init does not fit.
 	Start(init *linear.Model) ([]byte, error)
 	// Open decodes a state. It returns an error for a damaged one, whose sizes it checks before it allocates.
 	Open(state []byte) (Round, error)
@@ -154,7 +154,7 @@ type Report struct {
 	// Words describes the progress if losses do not; otherwise "".
 	Words string `json:"words,omitempty"`
 
-	// Ended says why the learner ends with this state; "" if it does not.
+	// Ended is the reason why the learner ends with this state; "" if it does not.
 	Ended string `json:"ended,omitempty"`
 
 	// Detail holds further values, of a type that the learner defines.

@@ -40,7 +40,7 @@ func (d *Data) targets() int { return max(d.Targets, 1) }
 // as the slices do.
 func (d *Data) Validate() (n, outputs int, err error) {
 	if d.Map == nil {
-		return 0, 0, fmt.Errorf("linear: no map; features/identity.Identity takes rows as they are")
+		return 0, 0, fmt.Errorf("linear: no map; features/identity.Recipe takes rows as they are")
 	}
 	in, _ := d.Map.Dims()
 	n, outputs = len(d.X)/in, 1

@@ -191,13 +191,13 @@ func TestGraphsAreWellFormed(t *testing.T) {
 		{gaussian, nil, nil},
 		{fourier.Gaussian{In: 5, Out: 40, Width: 2, Form: fourier.Offset, Draw: fourier.Orthogonal}, five, nil},
 		{fourier.Gaussian{In: 5, Out: 40, Width: 2, Draw: fourier.Structured}, five, nil},
-		{maxout.Maxout{In: 5, Out: 7, Q: 3, Pool: 9, Bound: 4}, five, nil},
+		{maxout.Recipe{In: 5, Out: 7, Q: 3, Pool: 9, Bound: 4}, five, nil},
 		{preprocess.Join{Parts: []features.Recipe{gaussian, bins}}, five, nil},
 		{preprocess.Join{Parts: []features.Recipe{gaussian, hats}}, five, nil},
 		{features.Chain{Steps: []features.Recipe{preprocess.Differences{In: 5, Pairs: []preprocess.Difference{
 			{First: 3, Second: 1, A: 1, B: 2, C: 3}}}, fourier.Laplace{In: 6, Out: 10, Width: 1}}}, five, nil},
 		{features.Chain{Steps: []features.Recipe{preprocess.Standard{Mean: low, Dev: high},
-			identity.Identity{In: 5, Low: low, High: high}}}, five, nil},
+			identity.Recipe{In: 5, Low: low, High: high}}}, five, nil},
 		{features.Chain{Steps: []features.Recipe{slots, fourier.Laplace{In: 11, Out: 10, Width: 1}}}, nil, typed},
 	} {
 		for _, by := range []bool{false, true} {

@@ -193,8 +193,8 @@ func (v *Value) encode() (m message) {
 	return m
 }
 
-// parts returns the file in pieces, each followed by its numbers.
-func (g *Graph) parts() (pieces []tensor, size int64) {
+// pieces returns the file in pieces, each followed by its numbers.
+func (g *Graph) pieces() (pieces []tensor, size int64) {
 	var nodes, values message
 	for _, n := range g.nodes {
 		nodes.bytes(1, n)
@@ -240,7 +240,7 @@ func (g *Graph) parts() (pieces []tensor, size int64) {
 
 // Size returns the number of bytes that WriteTo writes.
 func (g *Graph) Size() int64 {
-	_, size := g.parts()
+	_, size := g.pieces()
 	return size
 }
 
@@ -248,7 +248,7 @@ func (g *Graph) Size() int64 {
 func (g *Graph) WriteTo(w io.Writer) (n int64, err error) {
 	buffer := bufio.NewWriterSize(w, 1<<16)
 	count := &counter{w: buffer}
-	pieces, _ := g.parts()
+	pieces, _ := g.pieces()
 	for _, t := range pieces {
 		if _, err := count.Write(t.head); err != nil {
 			return count.n, err

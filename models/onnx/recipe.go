@@ -36,13 +36,13 @@ func (g *Graph) features(r features.Recipe, x string) (string, error) {
 			parts = append(parts, part)
 		}
 		return g.concat(parts...), nil
-	case identity.Identity:
+	case identity.Recipe:
 		return x, nil
 	case patches.Recipe:
 		return g.patches(r, x), nil
 	case landmarks.Recipe:
 		return g.landmarks(r, x)
-	case maxout.Maxout:
+	case maxout.Recipe:
 		return g.maxout(r, x), nil
 	case learned.Recipe:
 		w, err := r.Turns()
@@ -142,7 +142,7 @@ func (g *Graph) fourier(r drawn, x string) (string, error) {
 }
 
 // maxout adds the nodes for maxout features of x, and returns the name of the result.
-func (g *Graph) maxout(r maxout.Maxout, x string) string {
+func (g *Graph) maxout(r maxout.Recipe, x string) string {
 	n := r.Out * r.Q
 	if r.Pool != 0 {
 		n = r.Pool

@@ -53,8 +53,8 @@ func ParseCondition(text string) (Condition, error) {
 	return c, nil
 }
 
-// level returns the largest p-value at which the condition holds: 1 − confidence.
-func (c Condition) level() float64 { return (100 - c.Confidence) / 100 }
+// significance returns the largest p-value at which the condition holds: 1 − confidence.
+func (c Condition) significance() float64 { return (100 - c.Confidence) / 100 }
 
 // parseCondition parses the words of a condition: [METRIC] not worse by N[%] at C%, better by N[%] at C%, or better
 // at C%.

@@ -24,9 +24,9 @@ type Comparison struct {
 	// P is the two-sided p-value of the hypothesis that the scores are equal; 1 if there are too few rows.
 	P    float64 `json:"p"`
 	Test string  `json:"test"` // "mcnemar", exact; "t", corrected for skewness; or "groups", by sums over groups
-	// TooFew says why there is no test and no interval; "" if there are enough rows.
+	// TooFew is the reason why there is no test and no interval; "" if there are enough rows.
 	TooFew string `json:"too_few,omitempty"`
-	// Rough says why P and the interval are only approximate, so that Judge does not decide; "" if they are
+	// Rough is the reason why P and the interval are only approximate, so that Judge does not decide; "" if they are
 	// accurate.
 	Rough string `json:"rough,omitempty"`
 	// Pairs are the counts behind the metric Error.
@@ -151,7 +151,7 @@ func (l *losses) ratio(confidence float64) float64 {
 	return score.Bisect(0, high, below)
 }
 
-// Verdict says whether a condition holds, and why.
+// Verdict is the decision whether a condition holds, with the reason.
 type Verdict struct {
 	Condition string  `json:"condition"`
 	Holds     bool    `json:"holds"`
@@ -223,9 +223,9 @@ func (s *Sum) Decide(c Condition, unit float64) Verdict {
 			v.P = s.pairs.scaled(d.Effective).pBelow(amount) // rows without a difference so far may still differ
 		}
 	}
-	v.Holds = v.P <= c.level()
+	v.Holds = v.P <= c.significance()
 	if !v.Holds {
-		v.Why = fmt.Sprintf("the rows do not show it: p is %.2g, want at most %.4g", v.P, c.level())
+		v.Why = fmt.Sprintf("the rows do not show it: p is %.2g, want at most %.4g", v.P, c.significance())
 	}
 	return v
 }
@@ -246,8 +246,8 @@ func (s *Sum) p(d score.Mean) (p float64, rough string) {
 // TestGatesKeepTheirLevel measures the levels.
 const maxSkew = 0.15
 
-// skewed says why a mean difference cannot be judged: a few of its rows or groups decide it. It returns ""
-// otherwise.
+// skewed returns the reason why a mean difference cannot be judged: a few of its rows or groups decide it. It
+// returns "" otherwise.
 func (s *Sum) skewed(skew, effective float64) string {
 	if skew <= maxSkew || effective < score.MinMeanRows {
 		return ""
@@ -264,10 +264,12 @@ const leastShare = 0.01
 
 // leastRows returns the least number of rows to judge a condition on a loss. With these, rows of a kind
 // that is leastShare of all are absent, or too few to show as skewness, with a probability of at most
-// level.
-func (c Condition) leastRows() float64 { return math.Ceil(-math.Log(c.level()) / (0.6 * leastShare)) }
+// the significance level.
+func (c Condition) leastRows() float64 {
+	return math.Ceil(-math.Log(c.significance()) / (0.6 * leastShare))
+}
 
-// tooFewFor says why there are too few rows or groups to judge a condition; "" if there are enough. The
+// tooFewFor returns the reason why there are too few rows or groups to judge a condition; "" if there are enough. The
 // error rate needs fewer, because errors are bounded.
 func (s *Sum) tooFewFor(c Condition) string {
 	switch least := c.leastRows(); {
@@ -289,7 +291,7 @@ func (s *Sum) counts() string {
 	return "row"
 }
 
-// tooFew says why there are too few rows or groups for a test by the metric; "" if there are at least
+// tooFew returns the reason why there are too few rows or groups for a test by the metric; "" if there are at least
 // least.
 func (s *Sum) tooFew(m Metric, least float64) string {
 	l := s.lossesOf(m)

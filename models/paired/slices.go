@@ -63,13 +63,13 @@ const shownSlices = 50
 // Report compares the models on the values of the column by the first metric, or by RMSE if that is MSE.
 // unit is as for Sum.Report.
 func (s *Slices) Report(column string, unit float64) SliceReport {
-	r := SliceReport{Column: column, Values: len(s.Parts), Many: s.Many, Metric: s.empty.metrics[0]}
+	r := SliceReport{Column: column, Values: len(s.Tallies), Many: s.Many, Metric: s.empty.metrics[0]}
 	if r.Metric == MSE {
 		r.Metric = RMSE
 	}
 	values := s.Largest(func(one *Sum) int64 { return one.rows })
 	for _, value := range values[:min(len(values), shownSlices)] {
-		p := s.Parts[value]
+		p := s.Tallies[value]
 		r.Slices = append(r.Slices, SliceComparison{Value: value, Rows: p.rows, Comparison: p.compare(r.Metric, unit)})
 	}
 	adjust(r.Slices)
@@ -98,7 +98,7 @@ func (s *Slices) Code(c *wire.Coder) {
 	s.empty.Code(c)
 	c.Check(s.empty.rows == 0 && len(s.empty.metrics) > 0)
 	s.Keyed.Code(c)
-	for _, p := range s.Parts {
+	for _, p := range s.Tallies {
 		c.Check(p.rows > 0 && p.weighted == s.empty.weighted && (p.clusters == nil) == (s.empty.clusters == nil) &&
 			slices.Equal(p.metrics, s.empty.metrics))
 	}

@@ -84,7 +84,7 @@ func (s *Sum) Code(c *wire.Coder) {
 	if c.Reading() {
 		metrics = nil
 	}
-	wire.Each(c, &metrics, len(allMetrics()), func(m *Metric) {
+	wire.List(c, &metrics, len(allMetrics()), func(m *Metric) {
 		at := c.Byte(slices.Index(allMetrics(), *m), len(allMetrics())-1)
 		*m = allMetrics()[at]
 	})
@@ -166,7 +166,7 @@ func (c *cluster) Code(w *wire.Coder) {
 // rows.
 func clusterLosses(c *clusters, metric int) *losses {
 	l := new(losses)
-	for _, one := range c.Parts {
+	for _, one := range c.Tallies {
 		if s := &one.metrics[metric]; s.weight > 0 {
 			w := float64(s.weight)
 			l.Add(int64(float32(min(w, 1<<38))), min(maxLoss, s.champion.Float64()/w), min(maxLoss, s.challenger.Float64()/w))

@@ -83,14 +83,14 @@ func turn(x, y []float64, c, s float64) {
 var starts = stream.PurposeOf("pca start")
 
 const (
-	extra     = 10    // vectors beyond those wanted, and vectors added at a time
-	blocks    = 4     // blocks of extra vectors before the basis is cut
-	tolerance = 1e-10 // of residuals, relative to the largest eigenvalue
-	steps     = 1000
+	extraVectors      = 10    // vectors beyond those wanted, and vectors added at a time
+	maxBlocks         = 4     // blocks of extraVectors before the basis is cut
+	relativeTolerance = 1e-10 // of residuals, relative to the largest eigenvalue
+	maxSteps          = 1000
 )
 
-// most is the largest number of vectors of the basis.
-func most(d, k int) int { return min(d, k+extra*(1+blocks)) }
+// maxBasis is the largest number of vectors of the basis.
+func maxBasis(d, k int) int { return min(d, k+extraVectors*(1+maxBlocks)) }
 
 // Top returns the k largest eigenvalues of the symmetric d×d matrix c, descending, and their eigenvectors,
 // one per row.
@@ -102,27 +102,27 @@ func most(d, k int) int { return min(d, k+extra*(1+blocks)) }
 func Top(c []float64, d, k int, seed uint64, threads int) (vectors, values []float64, err error) {
 	b := &basis{c: c, d: d, threads: threads}
 	random := stream.New(seed, starts, 0)
-	fresh := make([]float64, min(d, k+extra)*d)
+	fresh := make([]float64, min(d, k+extraVectors)*d)
 	for i := range fresh {
 		fresh[i] = random.Normal()
 	}
-	for range steps {
+	for range maxSteps {
 		b.extend(fresh)
-		if b.m < min(d, k+extra) {
+		if b.m < min(d, k+extraVectors) {
 			// The residuals were in the span of the basis: add random vectors.
-			fresh = make([]float64, extra*d)
+			fresh = make([]float64, extraVectors*d)
 			for i := range fresh {
 				fresh[i] = random.Normal()
 			}
 			continue
 		}
-		values = b.ritz(k + extra)
+		values = b.ritz(k + extraVectors)
 		fresh = b.residuals(values, k)
 		if len(fresh) == 0 || b.m == d {
 			return b.q[:k*d], values[:k], nil
 		}
 	}
-	return nil, nil, fmt.Errorf("pca: %d components: no convergence after %d steps", k, steps)
+	return nil, nil, fmt.Errorf("pca: %d components: no convergence after %d steps", k, maxSteps)
 }
 
 // basis is an orthonormal basis with its images.
@@ -199,7 +199,7 @@ func (b *basis) ritz(keep int) []float64 {
 	m, d := b.m, b.d
 	values, y := Symmetric(b.t, m)
 	n := m
-	if m+extra > most(d, keep-extra) && m < d {
+	if m+extraVectors > maxBasis(d, keep-extraVectors) && m < d {
 		n = min(m, keep)
 	}
 	for _, v := range []*[]float64{&b.q, &b.a} {
@@ -221,11 +221,11 @@ func (b *basis) ritz(keep int) []float64 {
 // residuals returns c·q − θ·q for the first pairs among k that have not converged.
 func (b *basis) residuals(values []float64, k int) []float64 {
 	var out []float64
-	for i := 0; i < k && len(out) < extra*b.d; i++ {
+	for i := 0; i < k && len(out) < extraVectors*b.d; i++ {
 		r := make([]float64, b.d)
 		copy(r, b.a[i*b.d:])
 		axpy(r, -values[i], b.q[i*b.d:(i+1)*b.d])
-		if math.Sqrt(blas.Dot64(r, r)) > tolerance*math.Abs(values[0]) {
+		if math.Sqrt(blas.Dot64(r, r)) > relativeTolerance*math.Abs(values[0]) {
 			out = append(out, r...)
 		}
 	}

@@ -40,7 +40,7 @@ type Result struct {
 // Memory returns the bytes that Solve needs besides the sum: the square matrix, and a basis with its images.
 func Memory(dim, components int) int64 {
 	d := int64(dim)
-	return 8*d*d + 2*8*d*int64(most(dim, components))
+	return 8*d*d + 2*8*d*int64(maxBasis(dim, components))
 }
 
 // Solve finds the components of the rows of a sum. It fails if a component cannot be distinguished from the

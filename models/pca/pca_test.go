@@ -53,7 +53,7 @@ func sumOf(t testing.TB, x []float32, n, d int) (*ridge.Sum, float64, []float64)
 // labelledSum is sumOf for three classes or targets.
 func labelledSum(t testing.TB, x []float32, n, d int, regression bool) (*ridge.Sum, float64, []float64) {
 	t.Helper()
-	m, err := identity.Identity{In: d, Bound: 1}.New()
+	m, err := identity.Recipe{In: d, Bound: 1}.New()
 	if err != nil {
 		t.Fatal(err)
 	}

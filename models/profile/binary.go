@@ -14,13 +14,13 @@ const version = 1
 
 // Flags in the upper bits of the number that stores the size of the sample.
 const (
-	long  = 1 << 31 // Options.Long
-	typed = 1 << 30 // there are missing values or categories
-	heavy = 1 << 29 // rows have weights
-	multi = 1 << 28 // rows have several targets
-	twice = 1 << 27 // some rows of the sample have copies
+	flagLong     = 1 << 31 // Options.Long
+	flagTyped    = 1 << 30 // there are missing values or categories
+	flagWeighted = 1 << 29 // rows have weights
+	flagTargets  = 1 << 28 // rows have several targets
+	flagCopies   = 1 << 27 // some rows of the sample have copies
 
-	allBits = long | typed | heavy | multi | twice
+	allFlags = flagLong | flagTyped | flagWeighted | flagTargets | flagCopies
 )
 
 // maxRows is the largest accepted number of rows. With it, rows times columns is far from overflow.
@@ -35,11 +35,11 @@ func (s *Sum) Code(c *wire.Coder) {
 	bits := s.opts.Sample
 	for i, set := range []bool{s.opts.Long, s.typed(), s.weights.any(), len(s.targets) > 0, s.sample.repeats()} {
 		if set {
-			bits |= long >> i
+			bits |= flagLong >> i
 		}
 	}
 	bits = c.Int(bits, math.MaxUint32)
-	s.opts = Options{Sample: bits &^ allBits, Long: bits&long != 0}
+	s.opts = Options{Sample: bits &^ allFlags, Long: bits&flagLong != 0}
 	c.Counts(&s.rows)
 	dim := c.Int(len(s.columns), rowio.MaxDim)
 	c.Float64(&s.norm2)
@@ -51,20 +51,20 @@ func (s *Sum) Code(c *wire.Coder) {
 	for j := range s.columns {
 		s.columns[j].code(c, s.rows)
 	}
-	if bits&typed != 0 {
+	if bits&flagTyped != 0 {
 		s.codeTyped(c)
 	}
-	if bits&heavy != 0 {
+	if bits&flagWeighted != 0 {
 		s.weights.code(c, dim)
 	}
-	if bits&multi != 0 {
-		wire.Items(c, &s.targets, int(c.Uvarint(uint64(len(s.targets)), rowio.MaxDim)), func(r *Range) {
+	if bits&flagTargets != 0 {
+		wire.Elements(c, &s.targets, int(c.Uvarint(uint64(len(s.targets)), rowio.MaxDim)), func(r *Range) {
 			c.Float64(&r.Min, &r.Max)
 			c.Check(exact.Finite(float32(r.Min)) && exact.Finite(float32(r.Max)) && r.Min <= r.Max)
 		})
 		c.Check(len(s.targets) > 1 && s.rows > 0)
 	}
-	s.codeSample(c, bits&twice != 0)
+	s.codeSample(c, bits&flagCopies != 0)
 	s.labels.Code(c)
 }
 
@@ -87,12 +87,12 @@ func (s *Sum) codeTyped(c *wire.Coder) {
 		column.missing = int64(c.Uvarint(uint64(column.missing), uint64(s.rows-column.nonzero)))
 	}
 	j := 0
-	wire.Items(c, &s.counts, int(c.Uvarint(uint64(len(s.counts)), rowio.MaxDim)), func(counts *[]int64) {
+	wire.Elements(c, &s.counts, int(c.Uvarint(uint64(len(s.counts)), rowio.MaxDim)), func(counts *[]int64) {
 		left, numbers := s.rows, int64(0)
 		if j < len(s.columns) {
 			left, numbers = left-s.columns[j].missing, s.columns[j].nonzero
 		}
-		wire.Items(c, counts, int(c.Uvarint(uint64(len(*counts)), maxValues)), func(n *int64) {
+		wire.Elements(c, counts, int(c.Uvarint(uint64(len(*counts)), maxValues)), func(n *int64) {
 			*n = int64(c.Uvarint(uint64(*n), uint64(left)))
 			left -= *n
 		})
@@ -124,7 +124,7 @@ func (w *weighted) code(c *wire.Coder, columns int) {
 // codeSample codes the rows of the sample, each with its number of copies if any row has several.
 func (s *Sum) codeSample(c *wire.Coder, repeats bool) {
 	row := make([]float32, len(s.columns))
-	wire.Items(c, &s.sample.rows, int(c.Uvarint(uint64(len(s.sample.rows)), maxSample)), func(r *sampled) {
+	wire.Elements(c, &s.sample.rows, int(c.Uvarint(uint64(len(s.sample.rows)), maxSample)), func(r *sampled) {
 		c.Uint64(&r.hash)
 		content := c.Raw(r.content, int(c.Uvarint(uint64(len(r.content)), math.MaxInt32)))
 		copies := uint64(1)

@@ -41,7 +41,7 @@ func (c *counts[K]) merge(d *counts[K], most int) {
 func (c *counts[K]) code(w *wire.Coder, most int, entry func(key *K, n *int64)) {
 	w.Bool(&c.Many)
 	keys := slices.Sorted(maps.Keys(c.Rows))
-	wire.Each(w, &keys, most, func(key *K) {
+	wire.List(w, &keys, most, func(key *K) {
 		n := c.Rows[*key]
 		entry(key, &n)
 		if w.Reading() {

@@ -27,7 +27,7 @@
 //
 // # Weights
 //
-// The weight of a row says how much it counts: a row of weight 3 counts as three rows of weight 1 in the loss, in
+// The weight of a row is how much it counts: a row of weight 3 counts as three rows of weight 1 in the loss, in
 // moments and in scores. Only ratios of weights matter, because λ is relative to the mean loss, Σ wℓ/Σ w. A row of
 // weight 0 is not used. Weights are rounded to float32. A pass collects a WeightSum. Exact sums take weights as whole
 // numbers of a WeightGrid; a WeightCollector collects blocks for them.

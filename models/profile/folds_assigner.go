@@ -136,7 +136,7 @@ func (a *Assigner) begin(at ShardStart) error {
 	return wire.Unmarshal(copyNumbers(a.next), before)
 }
 
-// FoldBy says which column assigns rows to folds.
+// FoldBy is the kind of column that assigns rows to folds.
 type FoldBy string
 
 // Values of FoldBy.
@@ -155,7 +155,7 @@ const (
 	laterHalf  = 2        // score.Half of 2 is not that of 0, which the earlier half has
 )
 
-// FoldRule says how rows are assigned to folds by the key of each row (rowio.Block.Keys). It is plain data,
+// FoldRule assigns rows to folds by the key of each row (rowio.Block.Keys). It is plain data,
 // and stored in models.
 type FoldRule struct {
 	By      FoldBy   `json:"by"`

@@ -42,16 +42,16 @@ func NewCopies(few HashSet, cuts ...*ContentCounts) *Copies {
 	}
 	at := c.Contents.index()
 	for _, cut := range cuts {
-		slices.SortFunc(cut.shards, func(a, b shardCounts) int { return comparePlaces(a.place, b.place) })
+		slices.SortFunc(cut.shards, func(a, b shardCounts) int { return compareStarts(a.start, b.start) })
 		before := make([]int64, len(c.Contents))
 		for _, s := range cut.shards {
-			c.Shards = append(c.Shards, PrecedingCopies{ShardStart: s.place, Before: wire.Marshal(copyNumbers(before))})
+			c.Shards = append(c.Shards, PrecedingCopies{ShardStart: s.start, Before: wire.Marshal(copyNumbers(before))})
 			for _, k := range s.counts {
 				before[at[k.content]] += k.n
 			}
 		}
 	}
-	slices.SortFunc(c.Shards, func(a, b PrecedingCopies) int { return comparePlaces(a.ShardStart, b.ShardStart) })
+	slices.SortFunc(c.Shards, func(a, b PrecedingCopies) int { return compareStarts(a.ShardStart, b.ShardStart) })
 	// Cuts may share shards, with the same counts.
 	c.Shards = slices.CompactFunc(c.Shards, func(a, b PrecedingCopies) bool { return a.ShardStart == b.ShardStart })
 	return c
@@ -65,16 +65,16 @@ func (c *Copies) MeanShare() float64 {
 	return c.Mean
 }
 
-// Alias records that the shard at one place has the same rows as the shard at another.
+// Alias records that the shard with the start also has the rows of the shard with the start at.
 func (c *Copies) Alias(at, also ShardStart) {
-	i, found := slices.BinarySearchFunc(c.Shards, at, fromPlace)
-	k, known := slices.BinarySearchFunc(c.Shards, also, fromPlace)
+	i, found := slices.BinarySearchFunc(c.Shards, at, compareStart)
+	k, known := slices.BinarySearchFunc(c.Shards, also, compareStart)
 	if found && !known {
 		c.Shards = slices.Insert(c.Shards, k, PrecedingCopies{also, c.Shards[i].Before})
 	}
 }
 
-func fromPlace(s PrecedingCopies, at ShardStart) int { return comparePlaces(s.ShardStart, at) }
+func compareStart(s PrecedingCopies, at ShardStart) int { return compareStarts(s.ShardStart, at) }
 
 // index prepares the lookup of copies.
 func (c *Copies) index() {
@@ -150,7 +150,7 @@ type ShardStart struct {
 	Start int64 `json:"start"`
 }
 
-func comparePlaces(a, b ShardStart) int {
+func compareStarts(a, b ShardStart) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Start, b.Start))
 }
 
@@ -158,7 +158,7 @@ func comparePlaces(a, b ShardStart) int {
 type ContentCounts struct{ shards []shardCounts }
 
 type shardCounts struct {
-	place  ShardStart
+	start  ShardStart
 	counts []contentCount // ascending by content
 }
 
@@ -167,10 +167,10 @@ type contentCount struct {
 	n       int64
 }
 
-// AddBlock counts the rows of a block of the shard at that place.
+// AddBlock counts the rows of a block of the shard with the start at.
 func (t *ContentCounts) AddBlock(at ShardStart, b *rowio.Block, seed uint64, l FoldLabels) {
-	if n := len(t.shards); n == 0 || t.shards[n-1].place != at {
-		t.shards = append(t.shards, shardCounts{place: at})
+	if n := len(t.shards); n == 0 || t.shards[n-1].start != at {
+		t.shards = append(t.shards, shardCounts{start: at})
 	}
 	s := &t.shards[len(t.shards)-1]
 	for i := range b.N {
@@ -206,14 +206,14 @@ func (t *ContentCounts) contents() HashSet {
 
 // Code implements wire.Coded. It writes the counts in the order of the shards.
 func (t *ContentCounts) Code(w *wire.Coder) {
-	slices.SortFunc(t.shards, func(a, b shardCounts) int { return comparePlaces(a.place, b.place) })
-	wire.Each(w, &t.shards, math.MaxInt32, func(s *shardCounts) {
-		start := uint64(s.place.Start)
-		s.place.File = w.Int(s.place.File, math.MaxInt32)
+	slices.SortFunc(t.shards, func(a, b shardCounts) int { return compareStarts(a.start, b.start) })
+	wire.List(w, &t.shards, math.MaxInt32, func(s *shardCounts) {
+		start := uint64(s.start.Start)
+		s.start.File = w.Int(s.start.File, math.MaxInt32)
 		w.Uint64(&start)
 		w.Check(start <= 1<<62)
-		s.place.Start = int64(start)
-		wire.Each(w, &s.counts, maxContents+1, func(c *contentCount) {
+		s.start.Start = int64(start)
+		wire.List(w, &s.counts, maxContents+1, func(c *contentCount) {
 			w.Uint64(&c.content)
 			c.n = int64(w.Uvarint(uint64(c.n), maxShardRows))
 		})

@@ -61,13 +61,13 @@ func (k *FoldKeys) Code(c *wire.Coder) {
 		c.Uint64(key)
 		*n = int64(c.Uvarint(uint64(*n), maxShardRows))
 	})
-	wire.Each(c, &k.times, timed, func(t *timedRow) { c.Uint64(&t.hash, &t.key) })
+	wire.List(c, &k.times, timed, func(t *timedRow) { c.Uint64(&t.hash, &t.key) })
 	c.Check(slices.IsSortedFunc(k.times, compareTimed))
 }
 
 // Rule returns the rule for these rows. folds is the number of folds; by ByFold the rows' own numbers
 // decide it. gap is for ByTime, in the unit of the times: rows up to gap before a fold are not judged, and not
-// fitted to while the fold is held out; 0 for no gap. The error says why the rows cannot be divided that way.
+// fitted to while the fold is held out; 0 for no gap. It returns an error if the rows cannot be divided that way.
 func (k *FoldKeys) Rule(by FoldBy, columns []string, folds int, gap float64, seed uint64) (*FoldRule, error) {
 	r := &FoldRule{By: by, Columns: columns, Folds: folds}
 	switch by {

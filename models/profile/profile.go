@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// Options say what a Sum collects. Sums that are merged must have equal options.
+// Options choose what a Sum collects. Sums that are merged must have equal options.
 type Options struct {
 	// Sample is the number of rows in the sample, up to 1<<20; 0 means 1,000. If rows are long the sample
 	// is smaller: at most 4 Mi values (16 MiB), but at least 50 rows (or Sample, if that is less).

@@ -127,7 +127,7 @@ func TestPlainNumbersHaveNoTypedPart(t *testing.T) {
 	add(plain, rws)
 	add(table, rws)
 	a, b := encode(t, plain), encode(t, table)
-	if a[4]&(typed>>24) != 0 || b[4]&(typed>>24) == 0 {
+	if a[4]&(flagTyped>>24) != 0 || b[4]&(flagTyped>>24) == 0 {
 		t.Errorf("typed bits: plain %x, table %x", a[4], b[4])
 	}
 	if !reflect.DeepEqual(plain.Result(), table.Result()) {

@@ -18,7 +18,7 @@ func stride(o *Options) int {
 
 // SolveChain is Solve for folds that follow each other in time, the latest first. Options.Add must be set. Each fold
 // judges weights that were fitted to the earlier ones; with FirstFold, fold 0 is the only judge. A fold other than 0
-// does not judge if it or the earlier ones have no rows but those of weight 0, or if the earlier ones are all of one
+// does not judge if it or the earlier ones have only rows of weight 0, or if the earlier ones are all of one
 // class.
 func SolveChain(o Options) (*Solution, error) {
 	if o.Folds < 3 && !o.Gap || o.Folds < 2 || o.Validation == NoFold || o.Validation == FirstFold && !o.Gap {

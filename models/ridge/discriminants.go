@@ -9,8 +9,8 @@ import (
 
 // Discriminant separates a class from the others by a score that is assumed normal with the same variance
 // in both: at a score s the log odds of the class are Slope·(s − Centre) + Prior. It follows from sums of rows, without
-// the rows (Fisher 1936), where Platt's method fits a sigmoid to scores. Scores are not normal; a CurveShape says how far
-// the sigmoid is from the Discriminant. It changes little between data of one kind, so it is found once, where rows are
+// the rows (Fisher 1936), where Platt's method fits a sigmoid to scores. Scores are not normal; a CurveShape compares
+// the sigmoid with the Discriminant. It changes little between data of one kind, so it is found once, where rows are
 // scored, and stored in the recipe.
 type Discriminant struct {
 	Slope  float64 `json:"slope"`  // ≥ 0: distance of the means divided by the variance
@@ -35,8 +35,8 @@ func newDiscriminant(s solver.Separation) Discriminant {
 	return d
 }
 
-// CurveShape says how a sigmoid that was fitted to rows differs from their discriminant: heavy tails of
-// the scores make it flatter, steps steeper.
+// CurveShape compares a sigmoid that was fitted to rows with their discriminant: heavy tails of the scores make
+// the sigmoid flatter, steps make it steeper.
 type CurveShape struct {
 	Slope  float64 `json:"slope"`  // of the sigmoid, as a multiple of the discriminant's: 1/16 to 16
 	Offset float64 `json:"offset"` // what the sigmoid adds to the log odds at the centre

@@ -1,6 +1,6 @@
 package ridge
 
-// FoldPlan says how the rows of a fit are divided into sums, and which of them are held out. The
+// FoldPlan divides the rows of a fit into sums, and selects the folds that are held out. The
 // zero value is one sum of all rows.
 type FoldPlan struct {
 	// Folds is the number of sums; each row is in one of them. With Folds ≤ 1 there is one, and no row is held out.
@@ -8,13 +8,13 @@ type FoldPlan struct {
 	// Cut is the number of folds into which rows are cut, if it is more than Folds: the last sum
 	// then has the rows of all remaining folds.
 	Cut int `json:"cut,omitempty"`
-	// Validation says which folds choose λ.
+	// Validation selects the folds that choose λ.
 	Validation Validation `json:"judge,omitempty"`
 	// FitWithoutFirst asks for a second fit with the chosen λ, to the rows outside fold 0. It needs Folds ≥ 2.
 	FitWithoutFirst bool `json:"fit_without_first,omitempty"`
 }
 
-// Validation says which folds are held out, one after the other, to choose λ.
+// Validation selects the folds that are held out, one after the other, to choose λ.
 type Validation string
 
 const (

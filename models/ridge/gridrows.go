@@ -68,14 +68,14 @@ func (s *GridRows) pick(indices []int) *GridRows {
 
 // JoinRows returns the rows of several sets of the same shape, in an order that depends only on the rows.
 func JoinRows(sets []*GridRows) *GridRows {
-	type place struct{ set, row int }
-	var places []place
+	type ref struct{ set, row int }
+	var refs []ref
 	for i, s := range sets {
 		for r := range s.N() {
-			places = append(places, place{i, r})
+			refs = append(refs, ref{i, r})
 		}
 	}
-	slices.SortFunc(places, func(a, b place) int {
+	slices.SortFunc(refs, func(a, b ref) int {
 		s, t := sets[a.set], sets[b.set]
 		if c := slices.Compare(s.row(a.row), t.row(b.row)); c != 0 {
 			return c
@@ -87,8 +87,8 @@ func JoinRows(sets []*GridRows) *GridRows {
 		return cmp.Compare(s.W[a.row], t.W[b.row])
 	})
 	to := &GridRows{Dim: sets[0].Dim, Labels: sets[0].Labels, Weighted: sets[0].Weighted}
-	to.Z = make([]int16, 0, len(places)*to.Dim)
-	for _, p := range places {
+	to.Z = make([]int16, 0, len(refs)*to.Dim)
+	for _, p := range refs {
 		s := sets[p.set]
 		to.Z, to.Q = append(to.Z, s.row(p.row)...), append(to.Q, s.Q[p.row*s.Labels:][:s.Labels]...)
 		if s.Weighted {

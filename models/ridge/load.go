@@ -122,7 +122,7 @@ func (p *problem) loadFolds() (*foldSums, error) {
 		}
 		folds.merge(f, s)
 		if p.descends() {
-			folds.subsetSums = append(folds.subsetSums, s.pick(solver.SubsetOf(p.Shape.Dim)))
+			folds.subsetSums = append(folds.subsetSums, s.pick(solver.FeatureSubset(p.Shape.Dim)))
 		}
 	}
 	if p.rereads() {

@@ -165,9 +165,9 @@ func SumRows(sums []*Sum, m features.Gridded, steps int, o *Options,
 	each func(add func(fold int, x []float32, y []float64, w float64))) (saturated int64) {
 	in, out := m.Dims()
 	z, one := features.NewGrid(out, steps), rowio.Block{N: 1, D: in}
-	parts := make([]profile.WeightCollector, len(sums))
+	collectors := make([]profile.WeightCollector, len(sums))
 	for fold, s := range sums {
-		parts[fold] = profile.WeightCollector{Weights: o.Weights, Full: func(b *rowio.Block, weights []int64) {
+		collectors[fold] = profile.WeightCollector{Weights: o.Weights, Full: func(b *rowio.Block, weights []int64) {
 			saturated += m.Quantize(z, b.X, b.N, o.Threads)
 			s.Add(z, b.Y, o.Grid, weights, o.Threads)
 		}}
@@ -175,11 +175,11 @@ func SumRows(sums []*Sum, m features.Gridded, steps int, o *Options,
 	each(func(fold int, x []float32, y []float64, w float64) {
 		if w > 0 {
 			one.X, one.Y, one.Weights = x, y, append(one.Weights[:0], w)
-			parts[fold].Add(&one, 0, 1)
+			collectors[fold].Add(&one, 0, 1)
 		}
 	})
-	for fold := range parts {
-		parts[fold].Flush()
+	for fold := range collectors {
+		collectors[fold].Flush()
 	}
 	return saturated
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
-// Residual says how well weights solve the equations of a Sum; see CheckWeights.
+// Residual measures how well weights solve the equations of a Sum; see CheckWeights.
 type Residual struct {
 	Relative  float64 `json:"relative"`  // largest |ρ_i|, divided by the bracket in the bound of CheckWeights
 	Bound     float64 `json:"bound"`     // largest that rounding explains

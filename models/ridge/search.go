@@ -18,7 +18,7 @@ type search struct {
 	*problem
 	*foldSums
 	eq      *system         // trials overwrite it
-	few     *solver.Problem // the dual problem of stored rows; nil if sums are solved
+	dual    *solver.Problem // the dual problem of stored rows; nil if sums are solved
 	values  []float64       // of λ in the order of the table: Smaller reversed, then Lambda
 	tallies []tally         // of values
 	method  solver.Method
@@ -55,7 +55,7 @@ func (p *problem) newSearch(eq *system, folds *foldSums) (*search, error) {
 	rows := p.Weights.Rows(total.Rows(), eq.masses(total.head))
 	s.method = solverPlan(p.FoldPlan).MethodFor(solverShape(p.Shape), rows)
 	if p.Rows != nil {
-		s.few = s.newFewRows()
+		s.dual = s.newDual()
 	}
 	return s, nil
 }
@@ -63,7 +63,7 @@ func (p *problem) newSearch(eq *system, folds *foldSums) (*search, error) {
 // completeTotal sums the stored rows of all folds if sums must be solved: so far the total is only an outline, which
 // is enough for the dual problem and for reading sums again.
 func (s *search) completeTotal() error {
-	if s.Rows == nil || s.few != nil {
+	if s.Rows == nil || s.dual != nil {
 		return nil
 	}
 	s.heads = nil
@@ -78,7 +78,7 @@ func (s *search) completeTotal() error {
 // run tries values until the best λ is found, and returns its index in values. coarse says that the first fold
 // has led to a λ for which the grid is too coarse.
 func (s *search) run() (best int, coarse bool, err error) {
-	if !s.descends() || s.few != nil && s.total.Rows() <= solver.FewTries {
+	if !s.descends() || s.dual != nil && s.total.Rows() <= solver.FewTries {
 		s.subsetSums = nil
 		best, err = s.descent().All()
 		return best, false, err
@@ -126,7 +126,7 @@ func (s *search) descent() *solver.LambdaDescent {
 			rows, _, _ := s.table()
 			return s.CoarseBelow > 0 && TooCoarse(rows, s.values[value], s.CoarseBelow)
 		},
-		Try: s.try,
+		TryLambdas: s.tryLambdas,
 		Errors: func(value int) ([]float64, float64, string) {
 			row := s.row(value)
 			return scaled(s.tallies[value].means, s.squareUnit()), row.MSE, row.Failed
@@ -137,7 +137,7 @@ func (s *search) descent() *solver.LambdaDescent {
 // startOnSubset returns the index of the value from which to search: the best on a subset of the features. before
 // has the errors there, for solver.LambdaDescent.Before.
 func (s *search) startOnSubset() (start int, before func(value int) []float64) {
-	subset, sums := solver.SubsetOf(s.Shape.Dim), s.subsetSums
+	subset, sums := solver.FeatureSubset(s.Shape.Dim), s.subsetSums
 	if s.Rows != nil {
 		sums = s.subsetOfRows(subset)
 	}
@@ -169,7 +169,7 @@ func (p *problem) bestAndErrors() (best int, errs func(value int) []float64, err
 	if best, _, err = s.run(); err != nil || p.Validation == FirstFold {
 		return best, nil, err
 	}
-	if err := s.try(s.descent().Around(best), s.filled); err != nil {
+	if err := s.tryLambdas(s.descent().Around(best), s.filled); err != nil {
 		return 0, nil, err
 	}
 	means := make([][]float64, len(s.values))

@@ -146,7 +146,7 @@ func TestSearchLeavesValuesThatFail(t *testing.T) {
 func TestSubsetEqualsASumOfFewerFeatures(t *testing.T) {
 	for _, shape := range shapes() {
 		s := draw(shape, 60, 1, 3)
-		subset := solver.SubsetOf(shape.Dim)
+		subset := solver.FeatureSubset(shape.Dim)
 		if share := float64(len(subset)) / float64(shape.Dim); math.Abs(share-1.0/solver.SubsetShare) > 0.2 {
 			t.Errorf("%+v: %d features in the subset", shape, len(subset))
 		}

@@ -175,8 +175,8 @@ func (s *Sum) withPart(i int, v []float64, f func(part []float64)) error {
 // IsTile reports whether part i is a tile of the Gram matrix.
 func (s Shape) IsTile(i int) bool { return i > 0 && i <= blas.NumTiles(s.Dim) }
 
-// TilePlace returns the row and column of the tile in part i.
-func (s Shape) TilePlace(i int) (row, column int) {
+// TilePosition returns the row and column of the tile in part i.
+func (s Shape) TilePosition(i int) (row, column int) {
 	i--
 	for ; i > row; row++ {
 		i -= row + 1
@@ -184,9 +184,9 @@ func (s Shape) TilePlace(i int) (row, column int) {
 	return row, i
 }
 
-// CrossPlace returns the first feature of the cross products in part i and their number of columns. ok is false
+// CrossPosition returns the first feature of the cross products in part i and their number of columns. ok is false
 // if part i has no cross products.
-func (s Shape) CrossPlace(i int) (from, width int, ok bool) {
+func (s Shape) CrossPosition(i int) (from, width int, ok bool) {
 	n := blas.NumTiles(s.Dim)
 	return (i - 1 - n) * s.chunk(), s.width(), i > n
 }
@@ -207,10 +207,10 @@ func (s Shape) PartLen(i int) int {
 	if i == 0 {
 		return s.headLen()
 	}
-	if from, width, ok := s.CrossPlace(i); ok {
+	if from, width, ok := s.CrossPosition(i); ok {
 		return width * min(s.chunk(), s.Dim-from)
 	}
-	row, column := s.TilePlace(i)
+	row, column := s.TilePosition(i)
 	return blas.TileRows(s.Dim, row) * blas.TileRows(s.Dim, column)
 }
 

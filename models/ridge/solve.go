@@ -53,7 +53,7 @@ type Options struct {
 	rereadAbove, subsetFrom int // unless 0, instead of solver.RereadAbove and solver.SubsetFrom; for tests
 }
 
-// LambdaSearch says which values of λ are tried.
+// LambdaSearch chooses the values of λ that are tried.
 type LambdaSearch struct {
 	// Lambda holds the values of λ to choose from, each finite and ≥ 0. λ applies to the mean loss. At
 	// least one value is needed; several need Folds ≥ 2.
@@ -69,7 +69,7 @@ type LambdaSearch struct {
 	StartLambda float64 `json:"start,omitempty"`
 }
 
-// Request says what Solve returns besides λ and weights.
+// Request chooses what Solve returns besides λ and weights.
 type Request struct {
 	// CoarseBelow is the λ at and below which the grid may be too coarse, see TooCoarse. If the first fold leads to
 	// such a λ, Solve returns a Coarse solution, and the caller sums again on a finer grid. With 0 it always fits.
@@ -97,7 +97,7 @@ type Source struct {
 	Rows *FoldRows
 }
 
-// Units says what the numbers of the sums mean.
+// Units are the units of the numbers in the sums.
 type Units struct {
 	Step float64 // a feature is Step times its number on the grid; > 0
 	// Ranges are set if each feature has its own grid: feature j is Centre_j + Half_j·Step·number.

@@ -89,8 +89,8 @@ func TestRowsAndTheirSumsGiveTheSameWeights(t *testing.T) {
 			}
 			was = got
 		}
-		level := blas.Level()
-		if err := blas.SetLevel("go"); err != nil {
+		level := blas.ISA()
+		if err := blas.SetISA("go"); err != nil {
 			t.Fatal(err)
 		}
 		if c.rows < 100 {
@@ -98,7 +98,7 @@ func TestRowsAndTheirSumsGiveTheSameWeights(t *testing.T) {
 				t.Errorf("%+v: in plain Go %v, %v, want %+v", c, fmt.Sprint(got), err, was.Table)
 			}
 		}
-		if err := blas.SetLevel(level); err != nil {
+		if err := blas.SetISA(level); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -53,8 +53,8 @@ func NewPartSum(shape Shape, first, end int) *Sum {
 	return s
 }
 
-// tilesOf returns the tiles of Σzzᵀ; nil for a nil sum.
-func (s *Sum) tilesOf() [][]float64 {
+// gramTiles returns the tiles of Σzzᵀ; nil for a nil sum.
+func (s *Sum) gramTiles() [][]float64 {
 	if s == nil {
 		return nil
 	}

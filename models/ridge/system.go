@@ -70,7 +70,7 @@ func errorFactors(total *Sum) []float64 {
 // differences are exact, so the system equals the system of a sum over only those rows.
 func (eq *system) centre(total, out *Sum) {
 	eq.setSums(total, out)
-	eq.Centre(total.tiles, out.tilesOf(), eq.colSum, eq.n)
+	eq.Centre(total.tiles, out.gramTiles(), eq.colSum, eq.n)
 }
 
 // setSums sets all sums except the products of features, as centre does. It is enough for solve.
@@ -108,7 +108,7 @@ func (eq *system) masses(head Head) float64 {
 // which may be total's. If the matrix is not positive definite to working precision, ok is false and pivot is
 // the index of the failure. setSums must have been called with the same sums.
 func (eq *system) solve(tiles [][]float64, mu float64, total, out *Sum) (pivot int, ok bool) {
-	eq.CentreTiles(tiles, total.tiles, out.tilesOf(), eq.colSum, eq.n)
+	eq.CentreTiles(tiles, total.tiles, out.gramTiles(), eq.colSum, eq.n)
 	eq.rightSides(total, out)
 	return eq.SolveTiles(tiles, eq.v, eq.shape.Outputs, mu)
 }

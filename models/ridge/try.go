@@ -26,11 +26,11 @@ type tally struct {
 // pending reports whether the λ has not yet been tried on a fold and has not failed on another.
 func (t *tally) pending(fold int) bool { return t.failed == "" && !slices.Contains(t.done, fold) }
 
-// try fits each of the values of λ without each of the folds, and records the held-out errors. Both are
+// tryLambdas fits each of the values of λ without each of the folds, and records the held-out errors. Both are
 // given by their index. Pairs that were tried before are skipped.
-func (s *search) try(values, folds []int) error {
-	if s.few != nil {
-		s.tryFew(values, folds)
+func (s *search) tryLambdas(values, folds []int) error {
+	if s.dual != nil {
+		s.tryDual(values, folds)
 		return nil
 	}
 	if s.rereads() {
@@ -281,7 +281,7 @@ func (p *problem) rereads() bool {
 func outline(shape Shape) *Sum {
 	s := NewPartSum(shape, 0, 1)
 	s.tiles = shape.tiles(func(part int) bool {
-		row, column := shape.TilePlace(part)
+		row, column := shape.TilePosition(part)
 		return row == column
 	})
 	s.cross = make([]float64, shape.Dim*shape.width())
@@ -293,7 +293,7 @@ func (s *Sum) outlines() bool {
 	return slices.ContainsFunc(s.tiles, func(t []float64) bool { return t == nil })
 }
 
-// tryRereading is try with only one sum in memory.
+// tryRereading is tryLambdas with only one sum in memory.
 func (s *search) tryRereading(values, folds []int) error {
 	h, vt := s.heldOutErrors(), make([]float64, len(s.eq.v))
 	for _, value := range values {
@@ -321,9 +321,9 @@ func (s *search) tryRereading(values, folds []int) error {
 	return nil
 }
 
-// newFewRows returns the dual problem of the stored rows, or nil if a value of λ is too small for the
+// newDual returns the dual problem of the stored rows, or nil if a value of λ is too small for the
 // matrix of all features to be positive definite to working precision.
-func (s *search) newFewRows() *solver.Problem {
+func (s *search) newDual() *solver.Problem {
 	eq, total := s.eq, s.total
 	d, n := s.Shape.Dim, total.head.Weight()
 	eq.mass = eq.masses(total.head)
@@ -346,10 +346,10 @@ func (s *search) newFewRows() *solver.Problem {
 	return s.dualOfRows(mean, target, eq.Ridge)
 }
 
-// tryFew is try by the dual problem of few rows.
-func (s *search) tryFew(values, folds []int) {
+// tryDual is tryLambdas by the dual problem of the stored rows.
+func (s *search) tryDual(values, folds []int) {
 	eq, total := s.eq, s.total
-	type few struct {
+	type dualTrial struct {
 		fold, value int
 		mu          float64
 		v           []float64 // weights; nil if nothing reads them
@@ -357,16 +357,16 @@ func (s *search) tryFew(values, folds []int) {
 		pivot       int
 		ok          bool
 	}
-	var all []few
+	var all []dualTrial
 	for _, f := range folds {
 		eq.setSums(total, s.heads[f])
 		for _, value := range values {
 			if s.tallies[value].pending(f) {
-				all = append(all, few{fold: f, value: value, mu: s.muOf(value)})
+				all = append(all, dualTrial{fold: f, value: value, mu: s.muOf(value)})
 			}
 		}
 	}
-	atOnce := solver.AtOnce(int64(s.few.Len()), s.Threads)
+	atOnce := solver.AtOnce(int64(s.dual.Len()), s.Threads)
 	weights := make([][]float64, atOnce)
 	for chunk := range slices.Chunk(all, atOnce) {
 		parallel.Each(len(chunk), atOnce, func(_, i int) {
@@ -374,20 +374,20 @@ func (s *search) tryFew(values, folds []int) {
 			if !s.tallies[t.value].pending(t.fold) {
 				return
 			}
-			if !s.few.Plain() || t.fold == 0 && s.Trials {
+			if !s.dual.Plain() || t.fold == 0 && s.Trials {
 				if weights[i] == nil {
 					weights[i] = make([]float64, len(eq.v))
 				}
 				t.v = weights[i]
 			}
-			t.fit, t.pivot, t.ok = s.few.Solve(t.v, eq.factors, t.mu, t.fold, max(1, s.Threads/len(chunk)))
+			t.fit, t.pivot, t.ok = s.dual.Solve(t.v, eq.factors, t.mu, t.fold, max(1, s.Threads/len(chunk)))
 		})
 		for _, t := range chunk {
 			if !s.tallies[t.value].pending(t.fold) {
 				continue // or it failed on an earlier fold
 			}
 			if !t.ok {
-				s.tallies[t.value].failed = notDefinite(t.pivot, s.few.Len())
+				s.tallies[t.value].failed = notDefinite(t.pivot, s.dual.Len())
 				continue
 			}
 			fold := s.heads[t.fold]

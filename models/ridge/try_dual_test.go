@@ -8,7 +8,7 @@ func TestDualProblemRequiresPositiveLambda(t *testing.T) {
 		s := draw(Shape{Dim: 1100, Outputs: 1}, 40, 2, 3)
 		o := s.options(least, 1e-3)
 		o.Rows = s.rows(s.all())
-		if got := opened(t, o).few != nil; got != want {
+		if got := opened(t, o).dual != nil; got != want {
 			t.Errorf("with λ %g: %v, want %v", least, got, want)
 		}
 	}

@@ -58,9 +58,9 @@ func TestDescentFindsTheErrorsOfFactoring(t *testing.T) {
 func TestThreadsDoNotChangeADescent(t *testing.T) {
 	s := draw(Shape{Dim: campaign.Pick(100, 200), Outputs: 3}, 1500, 3, 3)
 	var want []CVResult
-	for _, level := range blas.Levels() {
-		was := blas.Level()
-		if err := blas.SetLevel(level); err != nil {
+	for _, level := range blas.ISAs() {
+		was := blas.ISA()
+		if err := blas.SetISA(level); err != nil {
 			t.Fatal(err)
 		}
 		for _, threads := range []int{1, 3} {
@@ -73,7 +73,7 @@ func TestThreadsDoNotChangeADescent(t *testing.T) {
 				t.Errorf("level %s, %d threads: %+v, want %+v", level, threads, got, want)
 			}
 		}
-		if err := blas.SetLevel(was); err != nil {
+		if err := blas.SetISA(was); err != nil {
 			t.Fatal(err)
 		}
 	}

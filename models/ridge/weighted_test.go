@@ -83,8 +83,8 @@ func upToFive(r *rand.Rand) float64 { return float64(r.IntN(6)) }
 // A row of weight w equals w rows: repeated rows give the same weights, errors of every λ and chosen λ, bit for
 // bit, with every solver.
 func TestWholeWeightsEqualRepeatedRows(t *testing.T) {
-	level := blas.Level()
-	defer func() { _ = blas.SetLevel(level) }()
+	level := blas.ISA()
+	defer func() { _ = blas.SetISA(level) }()
 	for _, targets := range []bool{false, true} {
 		for name, o := range map[string]*ridge.LearnerOptions{
 			"auto": nil, "8 bits": {Grid: features.Bits8},
@@ -109,15 +109,15 @@ func TestWholeWeightsEqualRepeatedRows(t *testing.T) {
 				scaled.Weights = append(scaled.Weights, 2.5*w)
 			}
 			mustEqual(t, what+": weights times 2.5", mustFit(t, &scaled, nil, o), want)
-			for _, other := range blas.Levels() {
-				if err := blas.SetLevel(other); err != nil {
+			for _, other := range blas.ISAs() {
+				if err := blas.SetISA(other); err != nil {
 					t.Fatal(err)
 				}
 				was := runtime.GOMAXPROCS(1)
 				mustEqual(t, what+": "+other+" on one core", mustFit(t, d, nil, o), want)
 				runtime.GOMAXPROCS(was)
 			}
-			if err := blas.SetLevel(level); err != nil {
+			if err := blas.SetISA(level); err != nil {
 				t.Fatal(err)
 			}
 		}

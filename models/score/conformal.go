@@ -46,7 +46,7 @@ func (c *Conformal) Code(w *wire.Coder) {
 
 // NextRank returns the rank, from the top, of the score to keep after another: the 200 largest are kept,
 // and then one in each next hundredth of the ranks so far.
-func NextRank(place int64) int64 { return place + max(1, place/100) }
+func NextRank(rank int64) int64 { return rank + max(1, rank/100) }
 
 // Kept returns the scores at the ranks 1, NextRank(1), … from the largest down. If rows count several
 // times, a rank is as much as a row counts on average. Of several scores in a cell the largest is returned.
@@ -55,9 +55,9 @@ func (c *Conformal) Kept() []float32 {
 	r.flush()
 	var kept []float32
 	at, below := len(r.cells)-1, r.ranked() // rows up to this cell
-	for place := int64(1); place <= c.rows; place = NextRank(place) {
+	for rank := int64(1); rank <= c.rows; rank = NextRank(rank) {
 		// Find the least score that at least that share of the rows does not exceed.
-		need := share(r.ranked(), c.rows+1-place, c.rows)
+		need := share(r.ranked(), c.rows+1-rank, c.rows)
 		for at > 0 && below-r.cells[at].n[0] >= need {
 			below -= r.cells[at].n[0]
 			at--
@@ -104,7 +104,7 @@ func (c *Coverage) Code(w *wire.Coder) {
 	w.Check(c.inside <= c.weight && c.width.Sign() >= 0 && (c.rows > 0 || c.width.IsZero()))
 }
 
-// CoverageReport says how often intervals or sets contain the truth, and how wide they are.
+// CoverageReport reports how often intervals or sets contain the truth, and how wide they are.
 type CoverageReport struct {
 	Level    float64    `json:"level"` // nominal coverage
 	Rows     int64      `json:"rows"`

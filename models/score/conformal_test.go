@@ -10,9 +10,9 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Kept scores are those at their places, with ties, for every cut and order of the rows; a row of weight 3
+// Kept scores are those at their ranks, with ties, for every cut and order of the rows; a row of weight 3
 // counts as three rows if all do.
-func TestConformalKeepsTheScoresAtTheirPlaces(t *testing.T) {
+func TestConformalKeepsTheScoresAtTheirRanks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{1, 7, 100, 101, 1234, 5000} {
 		scores := make([]float64, n)
@@ -39,8 +39,8 @@ func TestConformalKeepsTheScoresAtTheirPlaces(t *testing.T) {
 		}
 		slices.SortFunc(scores, func(a, b float64) int { return int(8 * (b - a)) })
 		var want []float32
-		for place := int64(1); place <= int64(n); place = NextRank(place) {
-			want = append(want, float32(scores[place-1]))
+		for rank := int64(1); rank <= int64(n); rank = NextRank(rank) {
+			want = append(want, float32(scores[rank-1]))
 		}
 		for _, c := range []*Conformal{a, &read, tripled} {
 			if got := c.Kept(); !slices.Equal(got, want) {

@@ -177,7 +177,7 @@ func areaInterval(area float64, n0, n1 int64) (low, high float64) {
 	pairs, m := float64(float64(n0)*float64(n1)), (float64(n0)+float64(n1))/2-1
 	within := func(a float64) bool {
 		f := 1 + float64(m*(1-a)/(2-a)) + float64(m*a/(1+a))
-		return math.Abs(area-a) <= z*math.Sqrt(float64(float64(a*(1-a))*f)/pairs)
+		return math.Abs(area-a) <= z975*math.Sqrt(float64(float64(a*(1-a))*f)/pairs)
 	}
 	end := func(in, out float64) float64 {
 		if within(out) {

@@ -110,15 +110,15 @@ func WilsonInterval(k, n int64) (low, high float64) {
 	return intervalOf(float64(k)/float64(max(n, 1)), float64(n))
 }
 
-// z is the 97.5% quantile of the normal distribution.
-const z = 1.959963984540054
+// z975 is the 97.5% quantile of the normal distribution.
+const z975 = 1.959963984540054
 
 // intervalOf is WilsonInterval for a rate p of independent rows, whose number need not be whole.
 func intervalOf(p, rows float64) (low, high float64) {
 	if rows <= 0 {
 		return 0, 1
 	}
-	square := float64(z * z / rows)
+	square := float64(z975 * z975 / rows)
 	centre := p + square/2
 	half := math.Sqrt(float64(square*(p*(1-p))) + float64(square*square/4))
 	low, high = (centre-half)/(1+square), (centre+half)/(1+square)

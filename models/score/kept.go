@@ -106,7 +106,7 @@ func (k *HeldOutScores) Code(c *wire.Coder) {
 	c.Counts(&k.all)
 	n := k.outputs * k.fits
 	c.Check(k.outputs >= 2 && k.fits >= 1)
-	wire.Each(c, &k.rows, MaxHeldOutRows(max(1, n)), func(r *keptRow) {
+	wire.List(c, &k.rows, MaxHeldOutRows(max(1, n)), func(r *keptRow) {
 		c.Uint64(&r.order, &r.group)
 		r.class = int32(c.Int(int(r.class), max(0, k.outputs-1)))
 		c.Counts(&r.repeats)
@@ -126,7 +126,7 @@ func (k *HeldOutScores) Rows() (kept, all int64) {
 	return int64(len(k.rows)), k.all
 }
 
-// Evaluation says how good the probabilities of a fit are on the kept rows. Groups of rows are divided into
+// Evaluation measures the quality of the probabilities of a fit on the kept rows. Groups of rows are divided into
 // two halves; the curves that are fitted to one half give the probabilities of the other.
 type Evaluation struct {
 	Errors  int64   // rows whose most probable class is wrong

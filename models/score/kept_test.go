@@ -195,8 +195,8 @@ func TestPredictionSetsOfKeptRowsCover(t *testing.T) {
 		c, curves := k.Conformal(0, Isotonic), k.Fit(0, Isotonic, nil)
 		kept := c.Kept()
 		least := -kept[0] // the probability that a class in the set has at least
-		for i, place := 0, int64(1); i < len(kept); i, place = i+1, NextRank(place) {
-			if float64(place) <= (1-level)*float64(c.Rows()+1) {
+		for i, rank := 0, int64(1); i < len(kept); i, rank = i+1, NextRank(rank) {
+			if float64(rank) <= (1-level)*float64(c.Rows()+1) {
 				least = -kept[i]
 			}
 		}

@@ -118,7 +118,7 @@ func (r *Ranking) Add(truth int, scores, order []float32, often int64) {
 	}
 }
 
-// RankingReport says how well scores order the rows. Rows of unseen classes, or with scores that are not
+// RankingReport measures how well scores order the rows. Rows of unseen classes, or with scores that are not
 // finite, are not ranked.
 type RankingReport struct {
 	Rows      int64 `json:"rows"`                 // number of ranked rows
@@ -238,7 +238,7 @@ func (r *Ranking) Code(c *wire.Coder) {
 	if c.Reading() {
 		r.ranks, r.classRows = make([]ranks, lists), nil
 	}
-	wire.Each(c, &r.classRows, MaxRanked, func(n *int64) { c.Counts(n) })
+	wire.List(c, &r.classRows, MaxRanked, func(n *int64) { c.Counts(n) })
 	c.Check(len(r.classRows) == 0 && lists == 0 || len(r.classRows) == r.k)
 	for i := range r.ranks {
 		ranks := &r.ranks[i]

@@ -141,13 +141,13 @@ type TargetSlice struct {
 
 // Report returns the scores of the column's values.
 func (s *Slices) Report(column string) SliceReport {
-	r := SliceReport{Column: column, Values: len(s.Parts), Many: s.Many}
+	r := SliceReport{Column: column, Values: len(s.Tallies), Many: s.Many}
 	others := s.Empty()
 	for i, value := range s.Largest(func(p *slice) int64 { return p.rows }) {
 		if i < shownSlices {
-			r.Slices = append(r.Slices, s.score(value, s.Parts[value]))
+			r.Slices = append(r.Slices, s.score(value, s.Tallies[value]))
 		} else {
-			wire.Merge(others, s.Parts[value])
+			wire.Merge(others, s.Tallies[value])
 		}
 	}
 	if others.rows > 0 {
@@ -180,7 +180,7 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 		}
 		// The mean of |r|² equals the mean of r².
 		spread := math.Sqrt(max(0, float64(t.RMSE*t.RMSE)-float64(t.MAE*t.MAE)) / float64(p.effective(p.errors.n)))
-		low, high := max(0, t.MAE-float64(z*spread)), t.MAE+float64(z*spread)
+		low, high := max(0, t.MAE-float64(z975*spread)), t.MAE+float64(z975*spread)
 		r.MAE, r.MAELow, r.MAEHigh, r.RMSE, r.P90, r.R2 = &t.MAE, &low, &high, &t.RMSE, &t.P90, t.R2
 		return r
 	}

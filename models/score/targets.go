@@ -45,17 +45,17 @@ func (t *Targets) Add(truth, predicted float64, often int64) {
 	t.n += often
 	t.max = max(t.max, r)
 	t.errors.Add(float32(r), 0, often)
-	part := r / math.Abs(truth)
-	if !(part <= math.MaxFloat32) {
+	relative := r / math.Abs(truth)
+	if !(relative <= math.MaxFloat32) {
 		t.noRatio++
-		part = 0
+		relative = 0
 	}
 	w := float32(often)
 	t.y.AddWeighted64(w, truth)
 	t.y2.AddWeightedSquare64(w, truth)
 	t.r2.AddWeightedSquare64(w, r)
 	t.abs.AddWeighted64(w, r)
-	t.ratio.AddWeighted64(w, part)
+	t.ratio.AddWeighted64(w, relative)
 	t.moments.add(truth, r, w)
 }
 

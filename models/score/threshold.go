@@ -52,20 +52,20 @@ func (c Criterion) value(above, n [2]int64) float64 {
 // kind 1. Of several it is the largest. It is the smallest value of a cell. Both results are 0 if a kind
 // has no rows.
 func (r *ranks) bestThreshold(by Criterion) (threshold, best float64) {
-	place, best := r.best(by)
-	if place < 0 {
+	cell, best := r.best(by)
+	if cell < 0 {
 		return 0, 0
 	}
-	low, _ := r.ends(r.cells[place])
+	low, _ := r.ends(r.cells[cell])
 	return float64(low), best
 }
 
 // best returns the index of the cell that begins at bestThreshold; −1 if a kind has no rows.
-func (r *ranks) best(by Criterion) (place int, best float64) {
-	place = -1
+func (r *ranks) best(by Criterion) (cell int, best float64) {
+	cell = -1
 	n := r.rows
 	if n[0] == 0 || n[1] == 0 {
-		return place, 0
+		return cell, 0
 	}
 	r.flush()
 	var above [2]int64
@@ -73,21 +73,21 @@ func (r *ranks) best(by Criterion) (place int, best float64) {
 		c := r.cells[i].n
 		above[0] += c[0]
 		above[1] += c[1]
-		if v := by.value(above, n); place < 0 || v > best {
-			best, place = v, i
+		if v := by.value(above, n); cell < 0 || v > best {
+			best, cell = v, i
 		}
 	}
-	return place, best
+	return cell, best
 }
 
 // middle returns the middle between the smallest value of a cell and the largest value below it. As a
 // threshold it divides the rows in the same way.
-func (r *ranks) middle(place int) float32 {
-	low, _ := r.ends(r.cells[place])
-	if place == 0 {
+func (r *ranks) middle(cell int) float32 {
+	low, _ := r.ends(r.cells[cell])
+	if cell == 0 {
 		return low
 	}
-	_, below := r.ends(r.cells[place-1])
+	_, below := r.ends(r.cells[cell-1])
 	if m := float32(float64(low)/2 + float64(below)/2); m > below {
 		return m
 	}

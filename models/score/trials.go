@@ -114,7 +114,7 @@ func (t *Trials) Clusters() int64 {
 	if t.groups == nil {
 		return 0
 	}
-	return int64(len(t.groups.Parts))
+	return int64(len(t.groups.Tallies))
 }
 
 // OutOfRange returns the rows that a fit predicts far outside the range of the training targets.
@@ -164,7 +164,7 @@ func (t *Trials) Weighted() bool { return t.weight != t.rows }
 // Code implements wire.Coded.
 func (t *Trials) Code(c *wire.Coder) {
 	c.Counts(&t.rows, &t.weight)
-	wire.Each(c, &t.fits, math.MaxInt32, func(f *trial) {
+	wire.List(c, &t.fits, math.MaxInt32, func(f *trial) {
 		c.Counts(&f.errors, &f.wrong, &f.finite)
 		c.Part(&f.squares, &f.fourth)
 		f.far.Code(c)
@@ -217,7 +217,7 @@ func codeCluster(c *wire.Coder, at *int) { *at = c.Int(*at, maxClusters-1) }
 // the value of a cluster.
 func (g *grouped) spread(mean float64, value func(*clusterErrors) float64) (rows, squares float64) {
 	for _, at := range g.Keys() { // in a fixed order
-		c := g.Parts[at]
+		c := g.Tallies[at]
 		d := value(c) - float64(mean*float64(c.rows))
 		rows += float64(c.rows)
 		squares += float64(d * d)
@@ -229,7 +229,7 @@ func (g *grouped) spread(mean float64, value func(*clusterErrors) float64) (rows
 // (Kish 1965). For few groups it is enlarged by the ratio of a quantile of Student's t to the normal one.
 // It is 0 for fewer than two groups.
 func (g *grouped) stdErr(fit int, mean float64) float64 {
-	groups := float64(len(g.Parts))
+	groups := float64(len(g.Tallies))
 	if groups < 2 {
 		return 0
 	}
@@ -242,9 +242,9 @@ func (g *grouped) stdErr(fit int, mean float64) float64 {
 // from the variance of a ratio of sums over groups (Kish 1965), with quantiles of Student's t. If no row is
 // wrong, or all are, it is the number of groups.
 func (g *grouped) effective(fit int) float64 {
-	groups := float64(len(g.Parts))
+	groups := float64(len(g.Tallies))
 	var rows, errors float64
-	for _, c := range g.Parts {
+	for _, c := range g.Tallies {
 		rows += float64(c.rows)
 		errors += float64(c.errors[fit])
 	}
@@ -319,7 +319,7 @@ func (l *LogLosses) Best(fit int) (logLoss, factor float64) {
 // Code implements wire.Coded.
 func (l *LogLosses) Code(c *wire.Coder) {
 	c.Counts(&l.rows)
-	wire.Each(c, &l.fits, math.MaxInt32, func(f *lossSums) {
+	wire.List(c, &l.fits, math.MaxInt32, func(f *lossSums) {
 		c.Counts(&f.finite)
 		for i := range f.sums {
 			c.Part(&f.sums[i])

@@ -67,13 +67,13 @@ func (w *Worst) Code(c *wire.Coder) {
 		return
 	}
 	w.limit = c.Int(w.limit, maxWorstRows)
-	wire.Each(c, &w.rows, w.limit, func(r *WorstRow) {
+	wire.List(c, &w.rows, w.limit, func(r *WorstRow) {
 		for _, v := range []*float64{&r.Loss, &r.Truth, &r.Predicted} {
 			bits := math.Float64bits(*v)
 			c.Uint64(&bits)
 			*v = math.Float64frombits(bits)
 		}
-		wire.Each(c, &r.Values, min(maxWorstValues, rowio.MaxDim), func(v *float32) {
+		wire.List(c, &r.Values, min(maxWorstValues, rowio.MaxDim), func(v *float32) {
 			bits := c.Uvarint(uint64(math.Float32bits(*v)), math.MaxUint32) // any bits: missing values are NaN
 			*v = math.Float32frombits(uint32(bits))
 		})

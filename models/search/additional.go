@@ -33,17 +33,17 @@ const (
 // pair is two columns of a view.
 type pair struct {
 	columns [2]int
-	rows    *viewRows // only in these columns
+	rows    *viewData // only in these columns
 }
 
 // newPair returns the pair of these columns of the view.
-func (s *viewRows) newPair(columns [2]int) *pair {
-	n := len(s.x) / s.d
+func (v *viewData) newPair(columns [2]int) *pair {
+	n := len(v.x) / v.d
 	p := &pair{columns, newEmptyRows(2)}
 	p.rows.x = make([]float32, 2*n)
 	for i := range n {
 		for k, j := range columns {
-			p.rows.x[2*i+k] = s.x[i*s.d+j]
+			p.rows.x[2*i+k] = v.x[i*v.d+j]
 		}
 	}
 	return p
@@ -64,21 +64,21 @@ const pairSeed = 0x70616972 // "pair"
 
 // numbers returns the columns with many distinct values that have the largest variance in the diagonal metric a,
 // at most pairColumns of them.
-func (s *viewRows) numbers(a []float32) []int {
-	n := min(medianRows, len(s.x)/s.d)
+func (v *viewData) numbers(a []float32) []int {
+	n := min(medianRows, len(v.x)/v.d)
 	type column struct {
 		index  int
 		weight float64
 	}
 	var all []column
 	values := make([]float32, n)
-	for j := range s.d {
+	for j := range v.d {
 		var sum, squares float64
 		for i := range values {
-			v := s.x[i*s.d+j]
-			values[i] = v
-			sum += float64(v)
-			squares += float64(float64(v) * float64(v))
+			x := v.x[i*v.d+j]
+			values[i] = x
+			sum += float64(x)
+			squares += float64(float64(x) * float64(x))
 		}
 		slices.Sort(values)
 		if len(slices.Compact(values)) < min(leastValues, n/2) {
@@ -98,7 +98,7 @@ func (s *viewRows) numbers(a []float32) []int {
 
 // bestPair returns the two of the columns in which the nearest rows predict the labels best, among the rows
 // train; nil if there are no two.
-func (r *runner) bestPair(s *viewRows, columns, train []int) *pair {
+func (r *runner) bestPair(s *viewData, columns, train []int) *pair {
 	if len(train) > pairRows {
 		train = train[:pairRows]
 	}
@@ -126,7 +126,7 @@ func (r *runner) bestPair(s *viewRows, columns, train []int) *pair {
 
 // nearest returns the mean squared error of predicting each row of train by the mean label of its nearest
 // neighbours among the others. s has two columns.
-func (r *runner) nearest(s *viewRows, train []int) float64 {
+func (r *runner) nearest(s *viewData, train []int) float64 {
 	var total float64
 	var near [pairNeighbours]struct {
 		distance float64
@@ -171,7 +171,7 @@ func (r *runner) nearest(s *viewRows, train []int) float64 {
 
 // pairs returns the pair of each fold's training rows in a view, and last the pair of all rows. weights are
 // diagonal metrics in the same order. It returns nil if a fold has no pair.
-func (r *runner) pairs(view string, weights []*learnedMetric, spec *trialSpec) ([]*pair, error) {
+func (r *runner) pairs(view string, weights []*learnedMetric, rung *rung) ([]*pair, error) {
 	v, out := r.views[view], make([]*pair, len(weights))
 	for fold, m := range weights {
 		if err := m.ready(); err != nil {
@@ -181,7 +181,7 @@ func (r *runner) pairs(view string, weights []*learnedMetric, spec *trialSpec) (
 		if !ok {
 			return nil, nil
 		}
-		out[fold] = r.bestPair(v, v.numbers(d.A), spec.trainOf(fold))
+		out[fold] = r.bestPair(v, v.numbers(d.A), rung.trainRows(fold))
 		if out[fold] == nil {
 			return nil, nil
 		}
@@ -193,15 +193,15 @@ func (r *runner) pairs(view string, weights []*learnedMetric, spec *trialSpec) (
 }
 
 // addPair tries narrow kernels of two columns as additional features of the best candidate.
-func (r *runner) addPair(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error) {
+func (r *runner) addPair(ctx context.Context, candidates []*trialled, rung *rung) ([]*trialled, error) {
 	best := candidates[0]
-	at := slices.IndexFunc(candidates, func(e *entry) bool {
+	at := slices.IndexFunc(candidates, func(e *trialled) bool {
 		return e.View == best.View && e.Metric == diagonalMetric && e.judged != nil
 	})
 	if at < 0 {
 		return candidates, nil
 	}
-	pairs, err := r.pairs(best.View, candidates[at].metric, spec)
+	pairs, err := r.pairs(best.View, candidates[at].metric, rung)
 	switch {
 	case cannotFit(err) || err == nil && pairs == nil:
 		return candidates, nil
@@ -212,7 +212,7 @@ func (r *runner) addPair(ctx context.Context, candidates []*entry, spec *trialSp
 	for w := firstPair; w >= leastPair; w /= 2 {
 		next := best.with(func(c *Candidate) { c.Pair = w })
 		next.pairs = pairs
-		if candidates, err = r.tryMore(ctx, candidates, []*entry{next}, spec); err != nil {
+		if candidates, err = r.tryMore(ctx, candidates, []*trialled{next}, rung); err != nil {
 			return candidates, err
 		}
 		if next.judged == nil || !(next.mean() < parent.mean()) {
@@ -224,17 +224,17 @@ func (r *runner) addPair(ctx context.Context, candidates []*entry, spec *trialSp
 }
 
 // addPiecewise tries piecewise-linear columns as additional features of the best two candidates that have some.
-func (r *runner) addPiecewise(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error) {
-	var more []*entry
+func (r *runner) addPiecewise(ctx context.Context, candidates []*trialled, rung *rung) ([]*trialled, error) {
+	var more []*trialled
 	for _, e := range candidates {
 		if len(more) == 2 || e.judged == nil {
 			break
 		}
 		next := e.with(func(c *Candidate) { c.PiecewiseLinear = true })
 		if r.views[e.View].piecewise() != nil &&
-			!slices.ContainsFunc(more, func(f *entry) bool { return f.kind() == next.kind() }) {
+			!slices.ContainsFunc(more, func(f *trialled) bool { return f.kind() == next.kind() }) {
 			more = append(more, next)
 		}
 	}
-	return r.tryMore(ctx, candidates, more, spec)
+	return r.tryMore(ctx, candidates, more, rung)
 }

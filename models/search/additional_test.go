@@ -52,9 +52,9 @@ func TestSearchFindsLinearPartsNextToAKernel(t *testing.T) {
 func TestMatricesMatchJoinedKernels(t *testing.T) {
 	p := made(60, 3, 0.1, ridgeLine)
 	o := options(p)
-	r := &runner{pilot: p, options: o, views: map[string]*viewRows{},
+	r := &runner{pilot: p, options: o, views: map[string]*viewData{},
 		kernels: map[string]kernelOf{"gaussian": {options: o.Kernels[0], distance: kernel.Euclidean}}}
-	v, err := newViewRows(p, o.Views[0], 1000, 1)
+	v, err := newViewData(p, o.Views[0], 1000, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestMatricesMatchJoinedKernels(t *testing.T) {
 	pairs := []*pair{v.newPair([2]int{0, 2})}
 	for _, c := range []Candidate{{Pair: 0.25}, {PiecewiseLinear: true}, {Pair: 0.5, PiecewiseLinear: true}} {
 		c.View, c.Kernel, c.Width = "none", "gaussian", 1
-		e := &entry{Candidate: c, pairs: pairs}
+		e := &trialled{Candidate: c, pairs: pairs}
 		const width = 1.7
 		e.matrix = newKernelMatrix(fourier.GaussianAt, v.distances(kernel.Euclidean, whole(p), 1), width,
 			make([]float64, triangle(p.N)))
@@ -115,7 +115,7 @@ func TestBestPairIsTheOneWhoseNeighboursPredict(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &runner{pilot: p, labels: l}
-	v, err := newViewRows(p, View{}, 0, 1)
+	v, err := newViewData(p, View{}, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,15 +144,15 @@ func TestWidthsOfPairsStartFromTheSameLambda(t *testing.T) {
 	p := made(1000, 4, 0.05, func(x []float32) float64 {
 		return 0.2*float64(x[0]) + math.Sin(3*float64(x[1]))*math.Sin(3*float64(x[2]))
 	})
-	r, spec, candidates := screened(t, p)
+	r, rung, candidates := screened(t, p)
 	best := candidates[0]
-	metrics := make([]*learnedMetric, len(spec.train)+1)
+	metrics := make([]*learnedMetric, len(rung.train)+1)
 	for i := range metrics {
 		metrics[i] = &learnedMetric{recipe: preprocess.DiagonalMetric{A: []float32{0.1, 1, 1, 0.1}}}
 	}
 	weighted := best.with(func(c *Candidate) { c.Metric = diagonalMetric })
 	weighted.metric, weighted.judged = metrics, best.judged
-	candidates, err := r.addPair(t.Context(), append(candidates, weighted), spec)
+	candidates, err := r.addPair(t.Context(), append(candidates, weighted), rung)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestWidthsOfPairsStartFromTheSameLambda(t *testing.T) {
 		}
 		alone := best.with(func(c *Candidate) { c.Pair = e.Pair })
 		alone.pairs = e.pairs
-		if r.try(alone, spec, 1); alone.trial != e.trial {
+		if r.tryCandidate(alone, rung, 1); alone.trial != e.trial {
 			t.Errorf("%v: lambda %g and loss %g, alone %g and %g", e.Candidate, e.trial.Lambda, e.trial.Loss, alone.trial.Lambda,
 				alone.trial.Loss)
 		}

@@ -45,10 +45,10 @@ func TestUnusualWidthsAreConfirmedWithFeatures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var candidates []*entry
+		var candidates []*trialled
 		for _, w := range []float64{0.3, 1} {
 			c := Candidate{View: "none", Kernel: "gaussian", Width: w}
-			candidates = append(candidates, &entry{Candidate: c, start: coarse})
+			candidates = append(candidates, &trialled{Candidate: c, start: coarse})
 		}
 		narrow, standard := candidates[0], candidates[1]
 		r.standard = standard

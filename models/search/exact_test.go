@@ -38,8 +38,8 @@ func TestFitsWithFeaturesTendToTheExactOne(t *testing.T) {
 		if err := newExactRidge(all, train, judge, l, new(scratch), 1).scores(lambda, want); err != nil {
 			t.Fatal(err)
 		}
-		f, err := newFit(fourier.Gaussian{In: 2, Out: 2000, Width: width, Draw: fourier.Orthogonal, Seed: 1}, &viewRows{x: p.X, d: p.D},
-			train, l, 2)
+		f, err := newFit(fourier.Gaussian{In: 2, Out: 2000, Width: width, Draw: fourier.Orthogonal, Seed: 1},
+			&viewData{x: p.X, d: p.D}, train, l, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestFitsWithFeaturesTendToTheExactOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := make([]float32, len(want))
-		if err := f.scores(lambda, f.features(&viewRows{x: p.X, d: p.D}, judge), len(judge), got); err != nil {
+		if err := f.scores(lambda, f.features(&viewData{x: p.X, d: p.D}, judge), len(judge), got); err != nil {
 			t.Fatal(err)
 		}
 		var off, size float64

@@ -39,7 +39,7 @@ func cannotFit(err error) bool {
 }
 
 // newFit adds up the features of the rows train of a view. It fails if a feature is not finite.
-func newFit(recipe features.Recipe, x *viewRows, train []int, l *labels, threads int) (*fit, error) {
+func newFit(recipe features.Recipe, x *viewData, train []int, l *labels, threads int) (*fit, error) {
 	made, err := recipe.New()
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (f *fit) solve(lambda float64) (*linear.Model, error) {
 }
 
 // features returns the features of the rows of x with these indices, row-major.
-func (f *fit) features(x *viewRows, indices []int) []float32 {
+func (f *fit) features(x *viewData, indices []int) []float32 {
 	phi := make([]float32, 0, len(indices)*f.out)
 	for chunk := range slices.Chunk(indices, rowio.MaxRows) {
 		n := len(chunk)

@@ -112,7 +112,7 @@ func (o *Joined) join(main features.Recipe, out int, seed uint64) features.Recip
 }
 
 // joinedOf returns the additional features of a candidate for a fold. Kernel and Features are not set.
-func (r *runner) joinedOf(e *entry, fold int) (*Joined, error) {
+func (r *runner) joinedOf(e *trialled, fold int) (*Joined, error) {
 	o := &Joined{}
 	if e.metric != nil {
 		o.Metric = []features.Recipe{e.metric[fold].recipe}

@@ -27,7 +27,7 @@ const (
 // landmarks returns the best variant of chosen with landmarks (package landmarks) if its loss is more than half a
 // standard error below the loss of as many random features; otherwise chosen. Random features approximate a
 // narrow kernel badly unless there are many more of them than rows.
-func (r *runner) landmarks(ctx context.Context, chosen *entry, spec *trialSpec) (*entry, error) {
+func (r *runner) landmarks(ctx context.Context, chosen *trialled, rung *rung) (*trialled, error) {
 	if !r.options.Landmarks || chosen.judged == nil || r.pilot.N < fewRows || r.views[chosen.View].d > landmarkColumns {
 		return chosen, nil
 	}
@@ -35,15 +35,15 @@ func (r *runner) landmarks(ctx context.Context, chosen *entry, spec *trialSpec) 
 	if err != nil || fourier.RadialOf(recipe) == nil {
 		return chosen, err
 	}
-	at := *spec
+	at := *rung
 	at.steps = 1
 	at.features = min(kernel.Count(r.options.Features), landmarkFeatures)
-	if spec.exact {
+	if rung.exact {
 		at.drawn, at.features = true, min(kernel.Count(r.options.Features), maxDrawn)
 	}
 	r.spare = nil // memory for other sizes
 	random := chosen.with(func(*Candidate) {})
-	if err := r.tryAll(ctx, []*entry{random}, &at); err != nil {
+	if err := r.tryAll(ctx, []*trialled{random}, &at); err != nil {
 		return chosen, err
 	}
 	best, err := r.atLandmarks(ctx, chosen, &at)
@@ -58,12 +58,12 @@ func (r *runner) landmarks(ctx context.Context, chosen *entry, spec *trialSpec) 
 
 // atLandmarks returns the best variant of chosen with landmarks, with its width or a smaller one. It stops when a
 // smaller width does not lower the loss. best is nil if the first variant cannot be fitted.
-func (r *runner) atLandmarks(ctx context.Context, chosen *entry, spec *trialSpec) (best *entry, err error) {
+func (r *runner) atLandmarks(ctx context.Context, chosen *trialled, rung *rung) (best *trialled, err error) {
 	start := coarse[:3]
 	for i, width := 0, chosen.Width; i < landmarkWidths; i, width = i+1, width/2 {
 		e := chosen.with(func(c *Candidate) { c.Width, c.Landmarks = width, true })
 		e.start = start
-		if err := r.tryAll(ctx, []*entry{e}, spec); err != nil || e.judged == nil {
+		if err := r.tryAll(ctx, []*trialled{e}, rung); err != nil || e.judged == nil {
 			return best, err
 		}
 		if best != nil && !(e.mean() < best.mean()) {
@@ -79,20 +79,21 @@ func maxLandmarks(features, rows int) int {
 	return max(1, min(features, int(landmarkShare*float64(rows))))
 }
 
-// landmarksOf returns the recipe of a kernel at landmarks: the first distinct ones of the given rows, at most as
+// chooseLandmarks returns the recipe of a kernel at landmarks: the first distinct ones of the given rows, at most as
 // many as the kernel has features.
-func (x *viewRows) landmarksOf(main features.Recipe, rows []int) (landmarks.Recipe, error) {
+func (v *viewData) chooseLandmarks(main features.Recipe, rows []int) (landmarks.Recipe, error) {
 	_, out, err := features.Dims(main)
 	if err != nil {
 		return landmarks.Recipe{}, err
 	}
-	points := landmarks.Distinct((&radialRows{rows: rows}).gather(x.x, x.d), len(rows), x.d, maxLandmarks(out, len(rows)))
+	points := landmarks.Distinct((&radialRows{rows: rows}).gather(v.x, v.d), len(rows), v.d,
+		maxLandmarks(out, len(rows)))
 	return landmarks.RecipeOf(main, points)
 }
 
 // finishLandmarks draws landmarks from all rows of the pilot. It stores them and their recipe, without a kernel,
 // in the result.
-func (r *runner) finishLandmarks(to *Result, x *viewRows) error {
+func (r *runner) finishLandmarks(to *Result, x *viewData) error {
 	points := landmarks.Distinct(x.x, r.pilot.N, x.d, maxLandmarks(kernel.Count(r.options.Features), r.pilot.N))
 	var err error
 	if to.Landmarks, err = landmarks.Encode(points); err != nil {

@@ -20,9 +20,9 @@ func TestLandmarksAreChosenWhereRandomFeaturesAreTooFew(t *testing.T) {
 			t.Fatal(err)
 		}
 		last := rungs[len(rungs)-1]
-		e := &entry{Candidate: Candidate{View: "none", Kernel: "gaussian", Width: 0.5}, start: coarse}
+		e := &trialled{Candidate: Candidate{View: "none", Kernel: "gaussian", Width: 0.5}, start: coarse}
 		r.standard = e
-		if err := r.tryAll(t.Context(), []*entry{e}, last); err != nil {
+		if err := r.tryAll(t.Context(), []*trialled{e}, last); err != nil {
 			t.Fatal(err)
 		}
 		chosen, err := r.landmarks(t.Context(), e, last)
@@ -66,12 +66,12 @@ func TestPairsWorkNextToLandmarks(t *testing.T) {
 		}
 		at := *rungs[len(rungs)-1]
 		at.drawn, at.features = true, 1024
-		e := &entry{Candidate: Candidate{View: "none", Kernel: "gaussian", Width: 4, Pair: 0.25}, start: coarse}
+		e := &trialled{Candidate: Candidate{View: "none", Kernel: "gaussian", Width: 4, Pair: 0.25}, start: coarse}
 		for _, train := range at.train {
 			e.pairs = append(e.pairs, r.views["none"].newPair([2]int{2, 3}))
 			odd = odd || maxLandmarks(at.features/2, len(train))%2 == 1
 		}
-		if err := r.tryAll(t.Context(), []*entry{e}, &at); err != nil {
+		if err := r.tryAll(t.Context(), []*trialled{e}, &at); err != nil {
 			t.Fatal(err)
 		}
 		best, err := r.atLandmarks(t.Context(), e, &at)
@@ -89,7 +89,7 @@ func TestPairsWorkNextToLandmarks(t *testing.T) {
 }
 
 // mainOf returns the recipe of a candidate's kernel.
-func mainOf(t *testing.T, r *runner, e *entry) features.Recipe {
+func mainOf(t *testing.T, r *runner, e *trialled) features.Recipe {
 	t.Helper()
 	recipe, err := recipeOf(r.kernels[e.Kernel].options, r.pilot.D, 96, 1, 1)
 	if err != nil {

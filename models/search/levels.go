@@ -59,14 +59,14 @@ func (r *runner) addLevels() error {
 }
 
 // levels returns the pilot with its standardised rows.
-func (r *runner) levels(standard *viewRows) *columns.Pilot {
+func (r *runner) levels(standard *viewData) *columns.Pilot {
 	return &columns.Pilot{X: r.pilot.X, D: r.pilot.D, Scaled: standard.x, In: standard.d, Allowed: r.options.Levels,
 		Code: r.code, Outputs: r.outputs, Threads: r.options.Threads}
 }
 
 // levelsFor returns the view with levels in which metrics are learned, in addition to the view of the best
 // candidate: levelsView, or else the best of the other views with levels, or else "".
-func (r *runner) levelsFor(candidates []*entry) string {
+func (r *runner) levelsFor(candidates []*trialled) string {
 	if r.views[levelsView] != nil {
 		return levelsView
 	}

@@ -117,7 +117,7 @@ func TestNumbersThatMeasureStayNumbers(t *testing.T) {
 			if r.labels, err = p.labels(); err != nil {
 				t.Fatal(err)
 			}
-			s, err := newViewRows(p, o.Views[0], 0, 1)
+			s, err := newViewData(p, o.Views[0], 0, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

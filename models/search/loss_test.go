@@ -29,14 +29,14 @@ func TestLossesOfClassesMatchTheBestFactor(t *testing.T) {
 }
 
 func TestSimplestIsWithinHalfAStandardErrorOfTheBest(t *testing.T) {
-	entryOf := func(c Candidate, loss ...float64) *entry {
-		return &entry{Candidate: c, judged: &judged{loss: loss, weight: float64(len(loss))}}
+	entryOf := func(c Candidate, loss ...float64) *trialled {
+		return &trialled{Candidate: c, judged: &judged{loss: loss, weight: float64(len(loss))}}
 	}
-	r := &runner{pilot: &Pilot{N: fewRows}, standard: &entry{}}
+	r := &runner{pilot: &Pilot{N: fewRows}, standard: &trialled{}}
 	best := entryOf(Candidate{Metric: fullMetric, Rounds: 1, Width: 1}, 1, 1, 1, 1)
 	close := entryOf(Candidate{Metric: diagonalMetric, Rounds: 1, Width: 1}, 0.8, 1.3, 0.8, 1.2)
 	far := entryOf(Candidate{Width: 1}, 1.3, 1.31, 1.3, 1.29)
-	if got := r.simplest([]*entry{best, close, far}); got != close {
+	if got := r.simplest([]*trialled{best, close, far}); got != close {
 		t.Errorf("chose %v", got.Candidate)
 	}
 	by, se := worse(close.judged, best.judged)
@@ -46,11 +46,11 @@ func TestSimplestIsWithinHalfAStandardErrorOfTheBest(t *testing.T) {
 	}
 	other := entryOf(Candidate{Width: 2}, 1, 1, 1, 1)
 	r.standard = entryOf(Candidate{Width: 1}, 0.8, 1.3, 0.8, 1.2)
-	if got := r.simplest([]*entry{other, r.standard}); got != other {
+	if got := r.simplest([]*trialled{other, r.standard}); got != other {
 		t.Errorf("with many rows a width is as simple as another, chose %v", got.Candidate)
 	}
 	r.pilot.N = fewRows - 1
-	if got := r.simplest([]*entry{other, r.standard}); got != r.standard {
+	if got := r.simplest([]*trialled{other, r.standard}); got != r.standard {
 		t.Errorf("with few rows the default is kept, chose %v", got.Candidate)
 	}
 }

@@ -29,7 +29,7 @@ const (
 	maxFeatures   = 1024
 )
 
-// root says how a metric follows from the average outer product of gradients.
+// root makes a metric from the average outer product of gradients.
 var root = agop.Root{Floor: 0.001, Power: 1}
 
 // learnedMetric is a metric. A candidate has one per fold, learned from the rows outside it, and a last one for
@@ -38,7 +38,7 @@ type learnedMetric struct {
 	recipe features.Recipe
 	file   []byte // that the recipe names; nil for a diagonal one
 	mu     sync.Mutex
-	rows   *viewRows                      // a view's rows in the metric, while trials of few rows use them
+	rows   *viewData                      // a view's rows in the metric, while trials of few rows use them
 	later  func() (*learnedMetric, error) // learns it when it is needed; nil once it is learned
 	median medians                        // of a view's rows in the metric, which several candidates share
 }
@@ -58,8 +58,8 @@ func (m *learnedMetric) ready() error {
 
 // inMetric returns the rows of a view in a metric. On rungs with exact kernels it keeps them, with their distances,
 // for other trials.
-func (r *runner) inMetric(m *learnedMetric, s *viewRows, spec *trialSpec) (*viewRows, error) {
-	if !spec.exact {
+func (r *runner) inMetric(m *learnedMetric, s *viewData, rung *rung) (*viewData, error) {
+	if !rung.exact {
 		return m.apply(s)
 	}
 	m.mu.Lock()
@@ -76,9 +76,9 @@ func (r *runner) inMetric(m *learnedMetric, s *viewRows, spec *trialSpec) (*view
 }
 
 // release drops the kept rows of metrics that none of the candidates uses.
-func (r *runner) release(candidates []*entry) {
+func (r *runner) release(candidates []*trialled) {
 	r.shared = slices.DeleteFunc(r.shared, func(m *learnedMetric) bool {
-		used := slices.ContainsFunc(candidates, func(e *entry) bool { return slices.Contains(e.metric, m) })
+		used := slices.ContainsFunc(candidates, func(e *trialled) bool { return slices.Contains(e.metric, m) })
 		if !used {
 			m.rows = nil
 		}
@@ -87,7 +87,7 @@ func (r *runner) release(candidates []*entry) {
 }
 
 // apply returns the rows of a view in the metric.
-func (m *learnedMetric) apply(s *viewRows) (*viewRows, error) {
+func (m *learnedMetric) apply(s *viewData) (*viewData, error) {
 	made, err := m.recipe.New()
 	if err != nil {
 		return nil, err
@@ -100,14 +100,14 @@ func (m *learnedMetric) apply(s *viewRows) (*viewRows, error) {
 }
 
 // smooth reports whether metrics can be learned from the candidate's kernel.
-func (r *runner) smooth(e *entry) bool { return r.kernels[e.Kernel].smooth }
+func (r *runner) smooth(e *trialled) bool { return r.kernels[e.Kernel].smooth }
 
 // metrics tries learned metrics in the view of the best candidate, in the view of the best smooth one, which
 // gains more from them, and in a view with levels. Among many irrelevant columns, levels help only once a metric
 // has found the relevant ones.
-func (r *runner) metrics(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error) {
+func (r *runner) metrics(ctx context.Context, candidates []*trialled, rung *rung) ([]*trialled, error) {
 	views := []string{candidates[0].View}
-	smooth := slices.IndexFunc(candidates, func(e *entry) bool { return e.judged != nil && r.smooth(e) })
+	smooth := slices.IndexFunc(candidates, func(e *trialled) bool { return e.judged != nil && r.smooth(e) })
 	if smooth >= 0 && candidates[smooth].View != views[0] {
 		views = append(views, candidates[smooth].View)
 	}
@@ -115,31 +115,32 @@ func (r *runner) metrics(ctx context.Context, candidates []*entry, spec *trialSp
 	levels := r.levelsFor(candidates)
 	for _, v := range views {
 		var err error
-		if candidates, err = r.metricsIn(ctx, v, kinds, candidates, spec); err != nil {
+		if candidates, err = r.metricsIn(ctx, v, kinds, candidates, rung); err != nil {
 			return candidates, err
 		}
 	}
 	if levels == "" || slices.Contains(views, levels) {
 		return candidates, nil
 	}
-	return r.metricsIn(ctx, levels, kinds[:1], candidates, spec)
+	return r.metricsIn(ctx, levels, kinds[:1], candidates, rung)
 }
 
 // metricsIn tries metrics of these kinds in a view: first learned from the best smooth candidate there, then from the
 // best one with such a metric, while the loss falls. It skips full metrics if a metric in another view does better.
-func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, candidates []*entry,
-	spec *trialSpec) ([]*entry, error) {
+func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, candidates []*trialled,
+	rung *rung) ([]*trialled, error) {
 	first := r.plain(candidates, view)
 	leads := view == candidates[0].View && candidates[0].Metric == noMetric // the best is here, and has no metric
 	if first == nil {
-		base := &entry{Candidate: Candidate{Kernel: r.helper, Width: 1}, start: coarse}
-		if at := slices.IndexFunc(candidates, func(e *entry) bool { return r.plain([]*entry{e}, e.View) != nil }); at >= 0 {
+		base := &trialled{Candidate: Candidate{Kernel: r.helper, Width: 1}, start: coarse}
+		isPlain := func(e *trialled) bool { return r.plain([]*trialled{e}, e.View) != nil }
+		if at := slices.IndexFunc(candidates, isPlain); at >= 0 {
 			base = candidates[at]
 		} else if r.helper == "" {
 			return candidates, nil
 		}
 		first = base.with(func(c *Candidate) { c.View = view })
-		if err := r.tryAll(ctx, []*entry{first}, spec); err != nil {
+		if err := r.tryAll(ctx, []*trialled{first}, rung); err != nil {
 			return candidates, err
 		}
 		if first.judged == nil {
@@ -147,14 +148,14 @@ func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, can
 		}
 		candidates = r.withoutHelper(append(candidates, first))
 	}
-	kernels := r.kernelsFor(candidates, first, spec.exact || !leads)
+	kernels := r.kernelsFor(candidates, first, rung.exact || !leads)
 	for _, kind := range kinds {
 		beaten := candidates[0].Metric != noMetric && candidates[0].View != view
 		if kind == fullMetric && (beaten || r.views[view].d > fullColumns) {
 			continue
 		}
 		var err error
-		if candidates, err = r.rounds(ctx, first, kind, kernels, candidates, spec); err != nil {
+		if candidates, err = r.rounds(ctx, first, kind, kernels, candidates, rung); err != nil {
 			return candidates, err
 		}
 		order(candidates)
@@ -164,14 +165,14 @@ func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, can
 
 // rounds tries metrics learned from the candidate parent, then from the best smooth one that has such a metric,
 // while the loss falls. It returns the candidates with all of these added.
-func (r *runner) rounds(ctx context.Context, parent *entry, kind string, kernels []string, candidates []*entry,
-	spec *trialSpec) ([]*entry, error) {
+func (r *runner) rounds(ctx context.Context, parent *trialled, kind string, kernels []string, candidates []*trialled,
+	rung *rung) ([]*trialled, error) {
 	most, least := maxRounds, leastLoss(candidates)
-	if spec.exact {
+	if rung.exact {
 		most = fewRounds
 	}
 	for round := 1; round <= most && parent != nil; round++ {
-		next, err := r.refine(ctx, parent, kind, round, kernels, spec)
+		next, err := r.refine(ctx, parent, kind, round, kernels, rung)
 		if err != nil {
 			return candidates, err
 		}
@@ -199,7 +200,7 @@ const maxLossRatio = 1.1
 
 // leading returns the kernels for the next metric: the parent's, the best candidate's, and smooth ones with
 // losses not far from the best.
-func (r *runner) leading(candidates []*entry, parent string) []string {
+func (r *runner) leading(candidates []*trialled, parent string) []string {
 	names, least := []string{parent}, leastLoss(candidates)
 	for _, e := range candidates {
 		if e.judged != nil && !slices.Contains(names, e.Kernel) &&
@@ -211,7 +212,7 @@ func (r *runner) leading(candidates []*entry, parent string) []string {
 }
 
 // leastLoss returns the smallest loss of the candidates, +Inf if all failed.
-func leastLoss(candidates []*entry) float64 {
+func leastLoss(candidates []*trialled) float64 {
 	least := math.Inf(1)
 	for _, e := range candidates {
 		if e.judged != nil {
@@ -222,15 +223,15 @@ func leastLoss(candidates []*entry) float64 {
 }
 
 // withoutHelper returns the candidates without those whose kernel only serves to learn metrics.
-func (r *runner) withoutHelper(candidates []*entry) []*entry {
-	return slices.DeleteFunc(slices.Clone(candidates), func(e *entry) bool {
+func (r *runner) withoutHelper(candidates []*trialled) []*trialled {
+	return slices.DeleteFunc(slices.Clone(candidates), func(e *trialled) bool {
 		return r.helper != "" && e.Kernel == r.helper
 	})
 }
 
 // kernelsFor returns the kernels to try with a metric: the best of each family, because few rows favour smooth
 // kernels. If few is true, it returns only the kernels of first and of the best candidate.
-func (r *runner) kernelsFor(candidates []*entry, first *entry, few bool) []string {
+func (r *runner) kernelsFor(candidates []*trialled, first *trialled, few bool) []string {
 	names, families := []string{first.Kernel}, []string{r.kernels[first.Kernel].family}
 	for _, e := range candidates {
 		family := r.kernels[e.Kernel].family
@@ -242,7 +243,7 @@ func (r *runner) kernelsFor(candidates []*entry, first *entry, few bool) []strin
 }
 
 // plain returns the best smooth candidate without a metric in a view; nil if there is none.
-func (r *runner) plain(candidates []*entry, view string) *entry {
+func (r *runner) plain(candidates []*trialled, view string) *trialled {
 	for _, e := range candidates {
 		if e.judged != nil && e.View == view && e.Metric == noMetric && r.smooth(e) {
 			return e
@@ -253,15 +254,15 @@ func (r *runner) plain(candidates []*entry, view string) *entry {
 
 // refine learns a metric from the fits of parent, one for each fold, and tries the kernels with it. It returns
 // the tried candidates; none if no metric can be learned, because gradients are 0, say.
-func (r *runner) refine(ctx context.Context, parent *entry, kind string, round int, kernels []string,
-	spec *trialSpec) ([]*entry, error) {
-	metrics := make([]*learnedMetric, len(spec.train)+1)
-	errs := make([]error, len(spec.train))
+func (r *runner) refine(ctx context.Context, parent *trialled, kind string, round int, kernels []string,
+	rung *rung) ([]*trialled, error) {
+	metrics := make([]*learnedMetric, len(rung.train)+1)
+	errs := make([]error, len(rung.train))
 	threads := max(1, r.options.Threads)
 	workers := min(threads, len(errs))
 	parallel.Ranges(len(errs), 1, workers, func(lo, hi int) {
 		for fold := lo; fold < hi && ctx.Err() == nil; fold++ {
-			metrics[fold], errs[fold] = r.learn(parent, kind, fold, spec, threads/workers)
+			metrics[fold], errs[fold] = r.learn(parent, kind, fold, rung, threads/workers)
 		}
 	})
 	if err := ctx.Err(); err != nil {
@@ -275,9 +276,9 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 	}
 	from := *parent // later trials of the parent find another λ
 	metrics[len(errs)] = &learnedMetric{later: func() (*learnedMetric, error) {
-		return r.learn(&from, kind, len(errs), spec, threads)
+		return r.learn(&from, kind, len(errs), rung, threads)
 	}}
-	var next []*entry
+	var next []*trialled
 	for _, k := range kernels {
 		if kind == fullMetric && r.kernels[k].distance != kernel.Euclidean {
 			continue
@@ -291,21 +292,21 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 				continue
 			}
 			c := Candidate{View: parent.View, Kernel: k, Width: w, Metric: kind, Rounds: round, Products: parent.Products}
-			next = append(next, &entry{Candidate: c, start: parent.start, metric: metrics})
+			next = append(next, &trialled{Candidate: c, start: parent.start, metric: metrics})
 		}
 	}
-	if err := r.tryAll(ctx, next, spec); err != nil || round > 1 {
+	if err := r.tryAll(ctx, next, rung); err != nil || round > 1 {
 		return next, err
 	}
 	order(next)
-	return r.climb(ctx, next, spec, 1, func(best Candidate) []Candidate {
+	return r.climb(ctx, next, rung, 1, func(best Candidate) []Candidate {
 		best.Width /= 2
 		return []Candidate{best}
 	})
 }
 
 // learn learns a metric from a fit of parent to the rows outside one fold; the fold after the last means all rows.
-func (r *runner) learn(parent *entry, kind string, fold int, spec *trialSpec, threads int) (*learnedMetric, error) {
+func (r *runner) learn(parent *trialled, kind string, fold int, rung *rung, threads int) (*learnedMetric, error) {
 	x, steps := r.views[parent.View], []features.Recipe(nil)
 	if parent.metric != nil {
 		m := parent.metric[fold]
@@ -313,12 +314,12 @@ func (r *runner) learn(parent *entry, kind string, fold int, spec *trialSpec, th
 		if err != nil {
 			return nil, err
 		}
-		if x, err = r.inMetric(m, x, spec); err != nil {
+		if x, err = r.inMetric(m, x, rung); err != nil {
 			return nil, err
 		}
 		steps = append(steps, m.recipe)
 	}
-	train, lambda := spec.trainOf(fold), parent.lambda[fold%len(spec.train)]
+	train, lambda := rung.trainRows(fold), parent.lambda[fold%len(rung.train)]
 	k := r.kernels[parent.Kernel]
 	median, err := x.median(k.distance)
 	if err != nil {

@@ -20,23 +20,23 @@ func TestRoughLeaderDoesNotEndTheSearchForMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	candidates := []*entry{
+	candidates := []*trialled{
 		{Candidate: Candidate{View: "clipped", Kernel: "laplace", Width: 1}, start: coarse},
 		{Candidate: Candidate{View: "none", Kernel: "gaussian", Width: 1}, start: coarse},
 	}
-	spec := rungs[len(rungs)-1]
-	if err := r.tryAll(t.Context(), candidates, spec); err != nil {
+	rung := rungs[len(rungs)-1]
+	if err := r.tryAll(t.Context(), candidates, rung); err != nil {
 		t.Fatal(err)
 	}
 	for i := range candidates[0].loss { // so that it leads
 		candidates[0].loss[i] = 0.99 * candidates[1].loss[i]
 	}
-	if candidates, err = r.metrics(t.Context(), candidates, spec); err != nil {
+	if candidates, err = r.metrics(t.Context(), candidates, rung); err != nil {
 		t.Fatal(err)
 	}
 	for _, view := range []string{"clipped", "none"} {
 		for _, kind := range []string{diagonalMetric, fullMetric} {
-			if !slices.ContainsFunc(candidates, func(e *entry) bool {
+			if !slices.ContainsFunc(candidates, func(e *trialled) bool {
 				return e.View == view && e.Metric == kind && e.judged != nil
 			}) {
 				t.Errorf("no %s metric was tried in the view %s", kind, view)
@@ -54,10 +54,10 @@ func (*brokenKernel) Choose(*kernel.Data) (*kernel.Choice, error) { return nil, 
 
 // Metrics are skipped only if the numbers allow none, such as gradients of 0. Other errors end the search.
 func TestOnlyNumericalErrorsSkipMetrics(t *testing.T) {
-	r, spec, candidates := screened(t, made(250, 4, 0.1, ridgeLine))
+	r, rung, candidates := screened(t, made(250, 4, 0.1, ridgeLine))
 	parent := candidates[0]
-	try := func() ([]*entry, error) {
-		return r.refine(t.Context(), parent, diagonalMetric, 1, []string{parent.Kernel}, spec)
+	try := func() ([]*trialled, error) {
+		return r.refine(t.Context(), parent, diagonalMetric, 1, []string{parent.Kernel}, rung)
 	}
 	x := r.views[parent.View].x
 	r.views[parent.View].x = make([]float32, len(x))
@@ -69,7 +69,7 @@ func TestOnlyNumericalErrorsSkipMetrics(t *testing.T) {
 	if _, err := try(); !errors.Is(err, errBroken) {
 		t.Errorf("error %v, want %v", err, errBroken)
 	}
-	if _, err := r.metrics(t.Context(), candidates, spec); !errors.Is(err, errBroken) {
+	if _, err := r.metrics(t.Context(), candidates, rung); !errors.Is(err, errBroken) {
 		t.Errorf("metrics: error %v, want %v", err, errBroken)
 	}
 }

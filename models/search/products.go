@@ -13,20 +13,20 @@ import (
 // unexplained is the share of the loss without features above which products looks for pairs.
 const unexplained = 0.2
 
-// pairRoot says how a metric follows from the pairs. Other columns keep more weight than in a learned metric.
+// pairRoot makes a metric from the pairs. Other columns keep more weight than in a learned metric.
 var pairRoot = agop.Root{Floor: 0.1, Power: 1}
 
 // products tries metrics of columns that matter only together, and then metrics learned from these, if the best
 // candidate leaves much of the labels unexplained.
-func (r *runner) products(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error) {
+func (r *runner) products(ctx context.Context, candidates []*trialled, rung *rung) ([]*trialled, error) {
 	view := r.options.Views[0].Name
 	best, smooth := candidates[0], r.plain(candidates, view)
-	if best.judged == nil || smooth == nil || !(best.mean()/spec.scale > float64(unexplained*r.nullLoss(spec))) {
+	if best.judged == nil || smooth == nil || !(best.mean()/rung.scale > float64(unexplained*r.nullLoss(rung))) {
 		return candidates, nil
 	}
-	metrics := make([]*learnedMetric, len(spec.train)+1)
+	metrics := make([]*learnedMetric, len(rung.train)+1)
 	for fold := range metrics {
-		weights := r.pairWeights(r.views[view], spec.trainOf(fold))
+		weights := r.pairWeights(r.views[view], rung.trainRows(fold))
 		if weights == nil || fold == 0 && r.weighs(candidates, view, weights) {
 			return candidates, nil
 		}
@@ -39,32 +39,32 @@ func (r *runner) products(ctx context.Context, candidates []*entry, spec *trialS
 		}
 		metrics[fold] = &learnedMetric{recipe: d}
 	}
-	var first []*entry
+	var first []*trialled
 	for _, w := range firstWidths {
 		c := Candidate{View: view, Kernel: smooth.Kernel, Width: w, Metric: diagonalMetric, Products: true}
-		first = append(first, &entry{Candidate: c, start: coarse, metric: metrics})
+		first = append(first, &trialled{Candidate: c, start: coarse, metric: metrics})
 	}
-	if err := r.tryAll(ctx, first, spec); err != nil {
+	if err := r.tryAll(ctx, first, rung); err != nil {
 		return candidates, err
 	}
 	candidates = append(candidates, first...)
 	order(first)
 	var err error
 	if first[0].judged != nil && first[0].mean() < roundRatio*best.mean() {
-		kernels := r.kernelsFor(candidates, smooth, spec.exact)
-		candidates, err = r.rounds(ctx, first[0], diagonalMetric, kernels, candidates, spec)
+		kernels := r.kernelsFor(candidates, smooth, rung.exact)
+		candidates, err = r.rounds(ctx, first[0], diagonalMetric, kernels, candidates, rung)
 	}
 	order(candidates)
 	return candidates, err
 }
 
-// nullLoss returns the loss without features, divided by trialSpec.scale: 1, or the entropy of the classes in nats.
-func (r *runner) nullLoss(spec *trialSpec) float64 {
+// nullLoss returns the loss without features, divided by rung.scale: 1, or the entropy of the classes in nats.
+func (r *runner) nullLoss(rung *rung) float64 {
 	if r.grid != nil {
 		return 1
 	}
 	counts, total := make([]float64, r.outputs), 0.0
-	for _, i := range spec.allRows {
+	for _, i := range rung.allRows {
 		counts[int(r.y[i])] += r.weights[i]
 		total += r.weights[i]
 	}
@@ -79,9 +79,9 @@ func (r *runner) nullLoss(spec *trialSpec) float64 {
 
 // weighs reports whether the best diagonal metric in a view, if it does better than no metric, already stretches
 // the columns that have most of the weights.
-func (r *runner) weighs(candidates []*entry, view string, weights []float64) bool {
+func (r *runner) weighs(candidates []*trialled, view string, weights []float64) bool {
 	best := func(metric string) int {
-		return slices.IndexFunc(candidates, func(e *entry) bool {
+		return slices.IndexFunc(candidates, func(e *trialled) bool {
 			return e.judged != nil && e.View == view && e.Metric == metric
 		})
 	}
@@ -131,7 +131,7 @@ func (r *runner) codes(train []int) [][]float32 {
 }
 
 // pairWeights returns the weights of a view's columns from pairs, on the rows train; nil if there are none.
-func (r *runner) pairWeights(s *viewRows, train []int) []float64 {
+func (r *runner) pairWeights(s *viewData, train []int) []float64 {
 	train = train[:min(len(train), pairs.MaxRows)]
 	return pairs.Weights(pairs.Rows{X: s.x, D: s.d, Indices: train}, r.codes(train), r.options.Threads)
 }
@@ -139,15 +139,15 @@ func (r *runner) pairWeights(s *viewRows, train []int) []float64 {
 // pairOfResiduals looks for two columns that matter only together in the residuals of the best candidate, where
 // strong terms of other columns do not hide them. It tries the candidate with a Gaussian of these two. It does
 // nothing if there are more than maxCodes+1 classes.
-func (r *runner) pairOfResiduals(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error) {
-	best, residualPairs := candidates[0], make([]*pair, len(spec.train)+1)
+func (r *runner) pairOfResiduals(ctx context.Context, candidates []*trialled, rung *rung) ([]*trialled, error) {
+	best, residualPairs := candidates[0], make([]*pair, len(rung.train)+1)
 	v := r.views[best.View]
 	if best.judged == nil || best.Pair > 0 || r.outputs-1 > maxCodes || v.d < 3 {
 		return candidates, nil
 	}
-	for fold, train := range spec.train {
+	for fold, train := range rung.train {
 		rows := train[:min(len(train), pairs.MaxRows)]
-		left, err := r.residuals(best, fold, rows, spec)
+		left, err := r.residuals(best, fold, rows, rung)
 		switch {
 		case ctx.Err() != nil:
 			return candidates, ctx.Err()
@@ -162,14 +162,14 @@ func (r *runner) pairOfResiduals(ctx context.Context, candidates []*entry, spec 
 		}
 		residualPairs[fold] = v.newPair(columns)
 	}
-	residualPairs[len(spec.train)] = residualPairs[0]
+	residualPairs[len(rung.train)] = residualPairs[0]
 	next := best.with(func(c *Candidate) { c.Pair, c.InResiduals = 2*firstPair, true })
 	next.pairs = residualPairs
-	candidates, err := r.tryMore(ctx, candidates, []*entry{next}, spec)
+	candidates, err := r.tryMore(ctx, candidates, []*trialled{next}, rung)
 	if err != nil || candidates[0] != next {
 		return candidates, err
 	}
-	return r.climb(ctx, candidates, spec, 2, func(best Candidate) []Candidate {
+	return r.climb(ctx, candidates, rung, 2, func(best Candidate) []Candidate {
 		narrow, wide := best, best
 		narrow.Pair, wide.Pair = best.Pair/2, best.Pair*2
 		return []Candidate{narrow, wide}
@@ -178,8 +178,8 @@ func (r *runner) pairOfResiduals(ctx context.Context, candidates []*entry, spec 
 
 // residuals returns the codes of rows minus predictions by the candidate e, with the metric of a fold. Each half
 // of the rows, every other one, is predicted by a fit to the other half.
-func (r *runner) residuals(e *entry, fold int, rows []int, spec *trialSpec) ([][]float32, error) {
-	residual := &entry{Candidate: e.Candidate}
+func (r *runner) residuals(e *trialled, fold int, rows []int, rung *rung) ([][]float32, error) {
+	residual := &trialled{Candidate: e.Candidate}
 	if e.metric != nil {
 		residual.metric = e.metric[fold:]
 	}
@@ -190,7 +190,7 @@ func (r *runner) residuals(e *entry, fold int, rows []int, spec *trialSpec) ([][
 	s, codes := r.borrow(), r.codes(rows)
 	defer r.giveBack(s)
 	for h, judged := range halves {
-		half := *spec
+		half := *rung
 		half.train, half.judge, half.steps = halves[1-h:][:1], halves[h:][:1], 0
 		if _, err := (&foldTrial{r, residual, &half, 0, s, r.options.Threads}).run(e.start); err != nil {
 			return nil, err

@@ -62,7 +62,7 @@ func pairWeights(t *testing.T, p *Pilot) []float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newViewRows(p, View{Name: standardView}, 0, 1)
+	s, err := newViewData(p, View{Name: standardView}, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func masked(n, d int, classes bool, seed uint64) *Pilot {
 
 // screened returns a runner for a pilot with one view and one kernel, its last rung, and candidates
 // that were tried there.
-func screened(t *testing.T, p *Pilot) (*runner, *trialSpec, []*entry) {
+func screened(t *testing.T, p *Pilot) (*runner, *rung, []*trialled) {
 	t.Helper()
 	o := options(p)
 	o.Views, o.Kernels = o.Views[:1], o.Kernels[:1]
@@ -36,21 +36,21 @@ func screened(t *testing.T, p *Pilot) (*runner, *trialSpec, []*entry) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := rungs[len(rungs)-1]
-	candidates, err := r.screen(t.Context(), spec)
+	rung := rungs[len(rungs)-1]
+	candidates, err := r.screen(t.Context(), rung)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r, spec, candidates
+	return r, rung, candidates
 }
 
 // Two columns that strong terms of others hide are found in residuals, by exact fits and by fits
 // with features. The result agrees with the trial.
 func TestResidualsShowHiddenPairs(t *testing.T) {
 	for _, n := range []int{1000, 2200} {
-		r, spec, candidates := screened(t, masked(n, 12, false, 1))
+		r, rung, candidates := screened(t, masked(n, 12, false, 1))
 		before := candidates[0]
-		left, err := r.residuals(before, 0, spec.train[0], spec)
+		left, err := r.residuals(before, 0, rung.train[0], rung)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,10 +58,10 @@ func TestResidualsShowHiddenPairs(t *testing.T) {
 		for _, v := range left[0] {
 			squares += float64(v) * float64(v)
 		}
-		if mean := squares / float64(len(left[0])); !(mean < 0.3*r.variance(spec.train[0])) {
-			t.Errorf("%d rows: residuals have a mean square of %.4f, targets %.4f", n, mean, r.variance(spec.train[0]))
+		if mean := squares / float64(len(left[0])); !(mean < 0.3*r.variance(rung.train[0])) {
+			t.Errorf("%d rows: residuals have a mean square of %.4f, targets %.4f", n, mean, r.variance(rung.train[0]))
 		}
-		candidates, err = r.pairOfResiduals(t.Context(), candidates, spec)
+		candidates, err = r.pairOfResiduals(t.Context(), candidates, rung)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,9 +94,9 @@ func TestResidualsAreOfOtherRows(t *testing.T) {
 				p.Y[i] = float64(rng.IntN(classes))
 			}
 		}
-		r, spec, candidates := screened(t, p)
-		rows := spec.train[0]
-		left, err := r.residuals(candidates[0], 0, rows, spec)
+		r, rung, candidates := screened(t, p)
+		rows := rung.train[0]
+		left, err := r.residuals(candidates[0], 0, rows, rung)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,8 +122,8 @@ func TestNoiseHasNoMissedPairs(t *testing.T) {
 	for seed := range uint64(6) {
 		p := masked(800, 10, true, seed)
 		rand.New(rand.NewPCG(seed, 2)).Shuffle(p.N, func(i, j int) { p.Y[i], p.Y[j] = p.Y[j], p.Y[i] })
-		r, spec, candidates := screened(t, p)
-		more, err := r.pairOfResiduals(t.Context(), candidates, spec)
+		r, rung, candidates := screened(t, p)
+		more, err := r.pairOfResiduals(t.Context(), candidates, rung)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -73,11 +73,11 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 }
 
 // newRunner checks the pilot, computes its views, and returns the search with its rungs.
-func newRunner(p *Pilot, o Options) (r *runner, rungs []*trialSpec, err error) {
+func newRunner(p *Pilot, o Options) (r *runner, rungs []*rung, err error) {
 	if err := p.validate(); err != nil {
 		return nil, nil, err
 	}
-	r = &runner{pilot: p, options: o, views: map[string]*viewRows{}, kernels: map[string]kernelOf{}}
+	r = &runner{pilot: p, options: o, views: map[string]*viewData{}, kernels: map[string]kernelOf{}}
 	if r.labels, err = p.labels(); err != nil {
 		return nil, nil, err
 	}
@@ -97,8 +97,8 @@ func newRunner(p *Pilot, o Options) (r *runner, rungs []*trialSpec, err error) {
 		return nil, nil, err
 	}
 	rungs = newRungs(p.split(), p.Ordered)
-	for _, spec := range rungs {
-		spec.scale = r.variance(slices.Concat(spec.judge...))
+	for _, rung := range rungs {
+		rung.scale = r.variance(slices.Concat(rung.judge...))
 	}
 	return r, rungs, nil
 }
@@ -128,7 +128,7 @@ func (r *runner) addKernels() error {
 // addView adds a view, unless another one has equal rows.
 func (r *runner) addView(v View) error {
 	most := min(maxPiecewise, kernel.Count(r.options.Features)/piecewiseShare)
-	s, err := newViewRows(r.pilot, v, most, r.options.Threads)
+	s, err := newViewData(r.pilot, v, most, r.options.Threads)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (r *runner) addView(v View) error {
 }
 
 // choose tries candidates on the rungs and returns the best. If the search was stopped, it returns the best so far.
-func (r *runner) choose(ctx context.Context, rungs []*trialSpec) (chosen *entry, stopped bool, err error) {
+func (r *runner) choose(ctx context.Context, rungs []*rung) (chosen *trialled, stopped bool, err error) {
 	candidates, err := r.tryRungs(ctx, rungs)
 	if err != nil && !errors.Is(err, errStopped) {
 		return nil, false, err
@@ -165,8 +165,8 @@ func (r *runner) choose(ctx context.Context, rungs []*trialSpec) (chosen *entry,
 	return chosen, false, err
 }
 
-// tryRungs tries candidates on all rungs. Errors are like those of a step.
-func (r *runner) tryRungs(ctx context.Context, rungs []*trialSpec) ([]*entry, error) {
+// tryRungs tries candidates on all rungs. It handles errors as a step does.
+func (r *runner) tryRungs(ctx context.Context, rungs []*rung) ([]*trialled, error) {
 	candidates, err := r.screen(ctx, rungs[0])
 	if err != nil {
 		return candidates, err
@@ -181,33 +181,33 @@ func (r *runner) tryRungs(ctx context.Context, rungs []*trialSpec) ([]*entry, er
 		deriving.steps = append(deriving.steps, r.metrics, r.products, r.rougher, r.widths(2, 1), r.addPair,
 			r.pairOfResiduals, r.addPiecewise)
 	}
-	for i, spec := range rungs {
-		if candidates, err = r.nextRung(ctx, candidates, spec, plans[i]); err != nil {
+	for i, rung := range rungs {
+		if candidates, err = r.nextRung(ctx, candidates, rung, plans[i]); err != nil {
 			return candidates, err
 		}
 	}
 	return candidates, nil
 }
 
-// rungPlan says what a rung tries.
+// rungPlan has the candidates and steps that a rung tries.
 type rungPlan struct {
-	keep  func([]*entry) []*entry // the candidates of the rung before to try; nil on the first rung
-	steps []step                  // try new candidates that are derived from them
+	keep  func([]*trialled) []*trialled // the candidates of the rung before to try; nil on the first rung
+	steps []step                        // try new candidates that are derived from them
 }
 
-// step tries more candidates on a rung and adds them. With an error, it returns the candidates without those of
-// the unfinished trials.
-type step func(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error)
+// step tries more candidates on a rung and adds them. With an error, it leaves out the candidates
+// whose trials are unfinished.
+type step func(ctx context.Context, candidates []*trialled, rung *rung) ([]*trialled, error)
 
-// nextRung tries the best candidates on a rung, and new ones derived from them. Errors are like those of a step.
-func (r *runner) nextRung(ctx context.Context, candidates []*entry, spec *trialSpec, plan rungPlan) ([]*entry, error) {
+// nextRung tries the best candidates on a rung, and new ones derived from them. It handles errors as a step does.
+func (r *runner) nextRung(ctx context.Context, candidates []*trialled, rung *rung, plan rungPlan) ([]*trialled, error) {
 	if plan.keep != nil {
 		r.spare = nil // memory for other sizes
 		kept := plan.keep(candidates)
 		if !slices.Contains(kept, r.standard) {
 			kept = append(kept, r.standard)
 		}
-		if err := r.tryAll(ctx, kept, spec); err != nil {
+		if err := r.tryAll(ctx, kept, rung); err != nil {
 			return candidates, err
 		}
 		candidates = kept
@@ -215,7 +215,7 @@ func (r *runner) nextRung(ctx context.Context, candidates []*entry, spec *trialS
 	}
 	for _, try := range plan.steps {
 		var err error
-		if candidates, err = try(ctx, candidates, spec); err != nil {
+		if candidates, err = try(ctx, candidates, rung); err != nil {
 			return candidates, err
 		}
 	}
@@ -227,11 +227,12 @@ var firstWidths = []float64{1, 0.5}
 
 // screen tries kernels in the first view, and the best of them in the other views. Rough kernels of the Euclidean
 // distance are left to rougher.
-func (r *runner) screen(ctx context.Context, spec *trialSpec) ([]*entry, error) {
-	var candidates []*entry
+func (r *runner) screen(ctx context.Context, rung *rung) ([]*trialled, error) {
+	var candidates []*trialled
 	add := func(view, name string) {
 		for _, w := range firstWidths {
-			candidates = append(candidates, &entry{Candidate: Candidate{View: view, Kernel: name, Width: w}, start: coarse})
+			c := Candidate{View: view, Kernel: name, Width: w}
+			candidates = append(candidates, &trialled{Candidate: c, start: coarse})
 		}
 	}
 	for i, name := range r.choices {
@@ -240,7 +241,7 @@ func (r *runner) screen(ctx context.Context, spec *trialSpec) ([]*entry, error) 
 		}
 	}
 	r.standard = candidates[0]
-	if err := r.tryAll(ctx, candidates, spec); err != nil {
+	if err := r.tryAll(ctx, candidates, rung); err != nil {
 		return candidates, err
 	}
 	order(candidates)
@@ -258,7 +259,7 @@ func (r *runner) screen(ctx context.Context, spec *trialSpec) ([]*entry, error) 
 			add(v.Name, k)
 		}
 	}
-	if err := r.tryAll(ctx, candidates[first:], spec); err != nil {
+	if err := r.tryAll(ctx, candidates[first:], rung); err != nil {
 		return candidates[:first], err
 	}
 	order(candidates)
@@ -268,8 +269,8 @@ func (r *runner) screen(ctx context.Context, spec *trialSpec) ([]*entry, error) 
 // widths returns a step that divides and multiplies the best candidate's width by a factor, at most limit times,
 // while the loss falls.
 func (r *runner) widths(factor float64, limit int) step {
-	return func(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error) {
-		return r.climb(ctx, candidates, spec, limit, func(best Candidate) (next []Candidate) {
+	return func(ctx context.Context, candidates []*trialled, rung *rung) ([]*trialled, error) {
+		return r.climb(ctx, candidates, rung, limit, func(best Candidate) (next []Candidate) {
 			for _, w := range []float64{best.Width / factor, best.Width * factor} {
 				best.Width = w
 				next = append(next, best)
@@ -281,8 +282,8 @@ func (r *runner) widths(factor float64, limit int) step {
 
 // rougher tries the kernels just before and after the best candidate's in the list, while the loss falls. Rougher
 // kernels have larger widths.
-func (r *runner) rougher(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error) {
-	return r.climb(ctx, candidates, spec, len(r.choices), func(best Candidate) (next []Candidate) {
+func (r *runner) rougher(ctx context.Context, candidates []*trialled, rung *rung) ([]*trialled, error) {
+	return r.climb(ctx, candidates, rung, len(r.choices), func(best Candidate) (next []Candidate) {
 		fit := slices.DeleteFunc(slices.Clone(r.choices), func(k string) bool {
 			return best.Metric == fullMetric && r.kernels[k].distance != kernel.Euclidean
 		})
@@ -302,20 +303,20 @@ func (r *runner) rougher(ctx context.Context, candidates []*entry, spec *trialSp
 }
 
 // climb tries the neighbours of the best candidate, at most limit times, while the loss falls.
-func (r *runner) climb(ctx context.Context, candidates []*entry, spec *trialSpec, limit int,
-	neighbours func(best Candidate) []Candidate) ([]*entry, error) {
+func (r *runner) climb(ctx context.Context, candidates []*trialled, rung *rung, limit int,
+	neighbours func(best Candidate) []Candidate) ([]*trialled, error) {
 	for range limit {
 		best := candidates[0]
-		var more []*entry
+		var more []*trialled
 		for _, c := range neighbours(best.Candidate) {
-			if !slices.ContainsFunc(candidates, func(e *entry) bool {
+			if !slices.ContainsFunc(candidates, func(e *trialled) bool {
 				return math.Abs(e.Width/c.Width-1) < 1e-9 && e.kind() == c.kind() && e.Pair == c.Pair
 			}) {
 				more = append(more, best.with(func(to *Candidate) { *to = c }))
 			}
 		}
 		var err error
-		if candidates, err = r.tryMore(ctx, candidates, more, spec); err != nil || candidates[0] == best {
+		if candidates, err = r.tryMore(ctx, candidates, more, rung); err != nil || candidates[0] == best {
 			return candidates, err
 		}
 	}
@@ -323,8 +324,8 @@ func (r *runner) climb(ctx context.Context, candidates []*entry, spec *trialSpec
 }
 
 // tryMore tries candidates and adds them to the others. With an error, it returns only the others.
-func (r *runner) tryMore(ctx context.Context, candidates, more []*entry, spec *trialSpec) ([]*entry, error) {
-	if err := r.tryAll(ctx, more, spec); err != nil {
+func (r *runner) tryMore(ctx context.Context, candidates, more []*trialled, rung *rung) ([]*trialled, error) {
+	if err := r.tryAll(ctx, more, rung); err != nil {
 		return candidates, err
 	}
 	candidates = append(candidates, more...)
@@ -342,7 +343,7 @@ func (r *runner) tried() int {
 }
 
 // finish stores the recipe of the chosen candidate in the result.
-func (r *runner) finish(to *Result, chosen *entry) error {
+func (r *runner) finish(to *Result, chosen *trialled) error {
 	if chosen.judged == nil {
 		return nil
 	}
@@ -399,9 +400,9 @@ var errStopped = errors.New("search: stopped")
 
 // tryAll tries the candidates on a rung, several at the same time. The last few, which would leave threads idle,
 // get all threads. If it returns errStopped, no candidate has changed.
-func (r *runner) tryAll(ctx context.Context, candidates []*entry, spec *trialSpec) error {
+func (r *runner) tryAll(ctx context.Context, candidates []*trialled, rung *rung) error {
 	stop := func() bool { return r.trials != nil && r.options.Stop != nil && r.options.Stop() }
-	before := make([]entry, len(candidates))
+	before := make([]trialled, len(candidates))
 	for i, e := range candidates {
 		before[i] = *e
 	}
@@ -410,7 +411,7 @@ func (r *runner) tryAll(ctx context.Context, candidates []*entry, spec *trialSpe
 	threads := max(1, r.options.Threads)
 	workers := min(threads, maxWorkers)
 	last := len(candidates) - len(candidates)%workers
-	for _, group := range [][]*entry{candidates[:last], candidates[last:]} {
+	for _, group := range [][]*trialled{candidates[:last], candidates[last:]} {
 		workers := min(workers, len(group))
 		parallel.Ranges(len(group), 1, workers, func(lo, hi int) {
 			for i := lo; i < hi && ctx.Err() == nil && !stopped.Load(); i++ {
@@ -418,7 +419,7 @@ func (r *runner) tryAll(ctx context.Context, candidates []*entry, spec *trialSpe
 					stopped.Store(true)
 					break
 				}
-				r.try(group[i], spec, threads/workers)
+				r.tryCandidate(group[i], rung, threads/workers)
 			}
 		})
 	}

@@ -155,10 +155,10 @@ func TestSearchDependsOnThePilotOnly(t *testing.T) {
 		p.Weights[i] = float64(1 + i%3)
 	}
 	var want []byte
-	level := blas.Level()
-	defer blas.SetLevel(level)
-	for _, l := range blas.Levels() {
-		if err := blas.SetLevel(l); err != nil {
+	level := blas.ISA()
+	defer blas.SetISA(level)
+	for _, l := range blas.ISAs() {
+		if err := blas.SetISA(l); err != nil {
 			t.Fatal(err)
 		}
 		for _, threads := range []int{1, 5} {
@@ -191,21 +191,21 @@ func TestJudgingRowsAreNotFitted(t *testing.T) {
 		for i := range n / 2 { // copies of other rows
 			copy(p.X[2*(n-1-i):2*(n-i)], p.X[2*i:2*i+2])
 		}
-		for _, spec := range newRungs(p.split(), false) {
-			if len(spec.train) != len(spec.judge) {
+		for _, rung := range newRungs(p.split(), false) {
+			if len(rung.train) != len(rung.judge) {
 				t.Fatal("folds differ in number")
 			}
-			for fold := range spec.train {
+			for fold := range rung.train {
 				fitted := map[[2]float32]bool{}
-				for _, i := range spec.train[fold] {
+				for _, i := range rung.train[fold] {
 					fitted[[2]float32(p.X[2*i:])] = true
 				}
-				for _, i := range spec.judge[fold] {
+				for _, i := range rung.judge[fold] {
 					if fitted[[2]float32(p.X[2*i:])] {
 						t.Errorf("%d rows: row %d is judged and fitted to", n, i)
 					}
 				}
-				if len(fitted) == 0 || len(spec.judge[fold]) == 0 {
+				if len(fitted) == 0 || len(rung.judge[fold]) == 0 {
 					t.Errorf("%d rows: a fold without rows", n)
 				}
 			}

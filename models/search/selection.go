@@ -18,16 +18,16 @@ const (
 
 // finalists returns the candidates for the last rung besides the default: the best ones that differ in more than
 // widths and rounds and have losses not far from the smallest.
-func (r *runner) finalists(candidates []*entry) []*entry {
-	var out []*entry
-	kind := func(e *entry) Candidate {
+func (r *runner) finalists(candidates []*trialled) []*trialled {
+	var out []*trialled
+	kind := func(e *trialled) Candidate {
 		c := e.kind()
 		c.Rounds = 0
 		return c
 	}
 	for _, e := range candidates {
 		if len(out) < maxFinalists && e.judged != nil && e.mean() <= maxLossRatio*candidates[0].mean() &&
-			!slices.ContainsFunc(out, func(o *entry) bool { return kind(o) == kind(e) }) {
+			!slices.ContainsFunc(out, func(o *trialled) bool { return kind(o) == kind(e) }) {
 			out = append(out, e)
 		}
 	}
@@ -37,12 +37,12 @@ func (r *runner) finalists(candidates []*entry) []*entry {
 // survivors returns the candidates for the second rung besides the default: the best, the best of each family, the best
 // smooth one in the view of the best, and then others by their loss until there are maxSurvivors. At most two
 // differ only in width.
-func (r *runner) survivors(candidates []*entry) []*entry {
-	var out []*entry
+func (r *runner) survivors(candidates []*trialled) []*trialled {
+	var out []*trialled
 	count := map[Candidate]int{}
 	families := map[string]bool{}
 	smooth := false
-	take := func(e *entry) {
+	take := func(e *trialled) {
 		if e.judged == nil || slices.Contains(out, e) || count[e.kind()] == 2 {
 			return
 		}
@@ -69,14 +69,14 @@ func (r *runner) survivors(candidates []*entry) []*entry {
 }
 
 // order sorts candidates by their losses; failed ones come last.
-func order(candidates []*entry) {
-	loss := func(e *entry) float64 {
+func order(candidates []*trialled) {
+	loss := func(e *trialled) float64 {
 		if e.judged == nil {
 			return math.Inf(1)
 		}
 		return e.mean()
 	}
-	slices.SortStableFunc(candidates, func(a, b *entry) int { return cmp.Compare(loss(a), loss(b)) })
+	slices.SortStableFunc(candidates, func(a, b *trialled) int { return cmp.Compare(loss(a), loss(b)) })
 }
 
 const (
@@ -90,7 +90,7 @@ const (
 // simplest returns the simplest candidate whose loss is within half a standard error of the smallest; of equally
 // simple ones, the best. The candidates are ordered by their losses. With few rows it prefers the default (see
 // fewRows), because the best of many candidates is good by chance.
-func (r *runner) simplest(candidates []*entry) *entry {
+func (r *runner) simplest(candidates []*trialled) *trialled {
 	best := candidates[0]
 	if r.pilot.N < fewRows && r.standard.judged != nil && best.judged != nil {
 		if by, se := worse(r.standard.judged, best.judged); by <= 2*se {
@@ -112,7 +112,7 @@ func (r *runner) simplest(candidates []*entry) *entry {
 // narrowest returns the candidate with the smallest width among those that differ from chosen only in width, are
 // at least half as wide, and are within a standard error of its loss: with more rows than a pilot has, the best
 // width is smaller.
-func (r *runner) narrowest(candidates []*entry, chosen *entry) *entry {
+func (r *runner) narrowest(candidates []*trialled, chosen *trialled) *trialled {
 	best := chosen
 	for _, e := range candidates {
 		c := chosen.Candidate
@@ -144,20 +144,20 @@ func unusual(width float64) bool { return width < narrow || width > wide }
 // With few rows, candidates are tried with exact kernels. If the width of chosen is unusual, confirm compares it
 // with the best candidate of a usual width and with the default, all with random features and by the rule of
 // simplest. The trial of the default is replaced too, so that the two trials of the result are comparable.
-func (r *runner) confirm(ctx context.Context, candidates []*entry, chosen *entry, spec *trialSpec) (*entry, error) {
-	if !spec.exact || chosen.judged == nil || !unusual(chosen.Width) {
+func (r *runner) confirm(ctx context.Context, candidates []*trialled, chosen *trialled, rung *rung) (*trialled, error) {
+	if !rung.exact || chosen.judged == nil || !unusual(chosen.Width) {
 		return chosen, nil
 	}
-	drawn := *spec
+	drawn := *rung
 	drawn.drawn, drawn.features = true, min(kernel.Count(r.options.Features), maxDrawn)
-	same := func(e *entry) *entry {
+	same := func(e *trialled) *trialled {
 		next := *e
 		next.start = coarse
 		return &next
 	}
 	standard := same(r.standard)
-	all := []*entry{same(chosen), standard}
-	usual := slices.IndexFunc(candidates, func(e *entry) bool {
+	all := []*trialled{same(chosen), standard}
+	usual := slices.IndexFunc(candidates, func(e *trialled) bool {
 		return e.judged != nil && !unusual(e.Width) && e != r.standard
 	})
 	if usual >= 0 {
@@ -176,12 +176,12 @@ func (r *runner) confirm(ctx context.Context, candidates []*entry, chosen *entry
 }
 
 // drawMatrix sets the kernel matrix to the inner products of the recipe's features of the rows of x.
-func (t *foldTrial) drawMatrix(recipe features.Recipe, x *viewRows) error {
+func (t *foldTrial) drawMatrix(recipe features.Recipe, x *viewData) error {
 	made, err := recipe.New()
 	if err != nil {
 		return err
 	}
-	rows := t.spec.rows
+	rows := t.rung.rows
 	n := len(rows.rows)
 	_, out := made.Dims()
 	phi := make([]float32, n*out)

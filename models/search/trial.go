@@ -27,8 +27,8 @@ type Trial struct {
 	Failed string  `json:"failed,omitempty"` // the reason if there is no loss
 }
 
-// trialSpec says which rows trials fit and judge, and with how many features. Each rung of the search has one.
-type trialSpec struct {
+// rung has the rows that trials fit and judge, and the number of features. Each rung of the search has one.
+type rung struct {
 	train    [][]int // for each judging fold, the rows to fit
 	judge    [][]int // for each judging fold, the rows to judge
 	allRows  []int   // rows of all folds, for fits that no fold judges
@@ -41,16 +41,16 @@ type trialSpec struct {
 	steps    int         // how often path multiplies or divides λ by factor
 }
 
-// trainOf returns the rows to fit for a fold; the fold after the last means all rows.
-func (s *trialSpec) trainOf(fold int) []int {
-	if fold < len(s.train) {
-		return s.train[fold]
+// trainRows returns the rows to fit for a fold; the fold after the last means all rows.
+func (r *rung) trainRows(fold int) []int {
+	if fold < len(r.train) {
+		return r.train[fold]
 	}
-	return s.allRows
+	return r.allRows
 }
 
-// entry is a candidate with its last trial.
-type entry struct {
+// trialled is a candidate with its last trial.
+type trialled struct {
 	Candidate
 	start  []float64        // values of λ to try first
 	lambda []float64        // chosen in the last trial, by fold
@@ -62,8 +62,8 @@ type entry struct {
 }
 
 // with returns a changed copy of the candidate, not yet tried. Its trial starts from the λ of e.
-func (e *entry) with(change func(c *Candidate)) *entry {
-	next := &entry{Candidate: e.Candidate, start: e.start, metric: e.metric, pairs: e.pairs}
+func (e *trialled) with(change func(c *Candidate)) *trialled {
+	next := &trialled{Candidate: e.Candidate, start: e.start, metric: e.metric, pairs: e.pairs}
 	change(&next.Candidate)
 	return next
 }
@@ -73,19 +73,19 @@ type runner struct {
 	*labels
 	pilot    *Pilot
 	options  Options
-	views    map[string]*viewRows
+	views    map[string]*viewData
 	kernels  map[string]kernelOf
 	choices  []string // the kernels to choose from
 	helper   string   // kernel to learn metrics from, if no choice is smooth; otherwise ""
 	trials   []Trial
-	standard *entry // the default candidate
+	standard *trialled // the default candidate
 	mu       sync.Mutex
 	spare    []*scratch       // memory that no trial uses
 	shared   []*learnedMetric // metrics whose rows are kept
 }
 
-// viewRows has the pilot's rows in a view (x, with d numbers each), and values that are derived from them on demand.
-type viewRows struct {
+// viewData has the pilot's rows in a view (x, with d numbers each), and values that are derived from them on demand.
+type viewData struct {
 	x       []float32
 	d       int
 	medians *medians
@@ -96,15 +96,15 @@ type viewRows struct {
 	piecewise func() *preprocess.Bins
 }
 
-func newEmptyRows(d int) *viewRows {
-	return &viewRows{d: d, medians: new(medians), near: map[kernel.Distance]*distances{}}
+func newEmptyRows(d int) *viewData {
+	return &viewData{d: d, medians: new(medians), near: map[kernel.Distance]*distances{}}
 }
 
 // mapRows is the number of rows that a thread maps at a time.
 const mapRows = 64
 
-// newViewRows applies the steps of a view to the rows of the pilot.
-func newViewRows(p *Pilot, v View, most, threads int) (*viewRows, error) {
+// newViewData applies the steps of a view to the rows of the pilot.
+func newViewData(p *Pilot, v View, most, threads int) (*viewData, error) {
 	s := newEmptyRows(p.D)
 	s.x = p.X
 	s.piecewise = sync.OnceValue(func() *preprocess.Bins { return preprocess.NewPiecewiseLinear(s.x, p.N, s.d, most) })
@@ -132,24 +132,24 @@ type medians struct {
 }
 
 // median returns the median distance of the first rows of a view, which may include rows to judge: it uses no labels.
-func (s *viewRows) median(distance kernel.Distance) (_ float64, err error) {
-	s.medians.mu.Lock()
-	defer s.medians.mu.Unlock()
-	if s.medians.byDistance[distance] == 0 {
-		s.medians.byDistance[distance], err = kernel.MedianWidth(s.x, min(medianRows, len(s.x)/s.d), s.d, distance)
+func (v *viewData) median(distance kernel.Distance) (_ float64, err error) {
+	v.medians.mu.Lock()
+	defer v.medians.mu.Unlock()
+	if v.medians.byDistance[distance] == 0 {
+		v.medians.byDistance[distance], err = kernel.MedianWidth(v.x, min(medianRows, len(v.x)/v.d), v.d, distance)
 	}
-	return s.medians.byDistance[distance], err
+	return v.medians.byDistance[distance], err
 }
 
 // distances returns the distances between rows. It keeps the distances for one set of rows until another is asked
 // for.
-func (s *viewRows) distances(distance kernel.Distance, rows *radialRows, threads int) *distances {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if d := s.near[distance]; d == nil || d.radialRows != rows {
-		s.near[distance] = newDistances(s.x, s.d, rows, distance, threads)
+func (v *viewData) distances(distance kernel.Distance, rows *radialRows, threads int) *distances {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if d := v.near[distance]; d == nil || d.radialRows != rows {
+		v.near[distance] = newDistances(v.x, v.d, rows, distance, threads)
 	}
-	return s.near[distance]
+	return v.near[distance]
 }
 
 // borrow returns memory for a trial, which must be given back (giveBack).
@@ -170,20 +170,20 @@ func (r *runner) giveBack(s *scratch) {
 	r.spare = append(r.spare, s)
 }
 
-// try tries a candidate on a rung: it sets its losses, its λ and its trial, or Trial.Failed.
-func (r *runner) try(e *entry, spec *trialSpec, threads int) {
-	e.trial = Trial{Candidate: e.Candidate, Rows: len(spec.train[0]), Features: spec.features}
-	for _, rows := range spec.judge {
+// tryCandidate tries a candidate on a rung: it sets its losses, its λ and its trial, or Trial.Failed.
+func (r *runner) tryCandidate(e *trialled, rung *rung, threads int) {
+	e.trial = Trial{Candidate: e.Candidate, Rows: len(rung.train[0]), Features: rung.features}
+	for _, rows := range rung.judge {
 		e.trial.Judged += len(rows)
 	}
-	e.judged, e.lambda = nil, make([]float64, len(spec.train))
+	e.judged, e.lambda = nil, make([]float64, len(rung.train))
 	all := new(judged)
 	start := e.start
 	memory := r.borrow()
 	defer r.giveBack(memory)
 	defer func() { e.matrix = nil }()
-	for fold := range spec.train {
-		best, err := (&foldTrial{r, e, spec, fold, memory, threads}).run(start)
+	for fold := range rung.train {
+		best, err := (&foldTrial{r, e, rung, fold, memory, threads}).run(start)
 		if err != nil {
 			e.trial.Failed = err.Error()
 			return
@@ -197,7 +197,7 @@ func (r *runner) try(e *entry, spec *trialSpec, threads int) {
 		return
 	}
 	e.judged, e.start = all, []float64{e.lambda[0]}
-	e.trial.Lambda, e.trial.Loss = e.lambda[0], all.mean()/spec.scale
+	e.trial.Lambda, e.trial.Loss = e.lambda[0], all.mean()/rung.scale
 	if r.grid == nil {
 		e.trial.Error = all.wrong / all.weight
 	}
@@ -206,8 +206,8 @@ func (r *runner) try(e *entry, spec *trialSpec, threads int) {
 // foldTrial is the trial of a candidate on one fold.
 type foldTrial struct {
 	*runner
-	e       *entry
-	spec    *trialSpec
+	e       *trialled
+	rung    *rung
 	fold    int
 	memory  *scratch
 	threads int
@@ -220,11 +220,11 @@ func (t *foldTrial) run(start []float64) (*solved, error) {
 	if err != nil {
 		return nil, err
 	}
-	judge := t.spec.judge[t.fold]
+	judge := t.rung.judge[t.fold]
 	scores := slices.Grow(t.memory.scores[:0], len(judge)*t.outputs)[:len(judge)*t.outputs]
 	t.memory.scores = scores
 	var failure error
-	best, solves := path(start, t.spec.factor, t.spec.steps, func(lambda float64) *solved {
+	best, solves := path(start, t.rung.factor, t.rung.steps, func(lambda float64) *solved {
 		err := score(lambda, scores)
 		if err == nil {
 			return &solved{lambda, t.judge(judge, scores)}
@@ -249,11 +249,11 @@ type scorer func(lambda float64, scores []float32) error
 
 // scorer returns the scorer of the candidate, with an exact kernel or with features.
 func (t *foldTrial) scorer() (scorer, error) {
-	e, spec := t.e, t.spec
+	e, rung := t.e, t.rung
 	k, x := t.kernels[e.Kernel], t.views[e.View]
 	if e.metric != nil {
 		var err error
-		if x, err = t.inMetric(e.metric[t.fold], x, spec); err != nil {
+		if x, err = t.inMetric(e.metric[t.fold], x, rung); err != nil {
 			return nil, err
 		}
 	}
@@ -261,7 +261,7 @@ func (t *foldTrial) scorer() (scorer, error) {
 	if err != nil {
 		return nil, err
 	}
-	width, out := float64(e.Width*median), spec.features
+	width, out := float64(e.Width*median), rung.features
 	if e.Pair > 0 {
 		out /= 2
 	}
@@ -270,12 +270,12 @@ func (t *foldTrial) scorer() (scorer, error) {
 		return nil, err
 	}
 	radial := fourier.RadialOf(recipe)
-	isExact := spec.exact && radial != nil
-	if isExact && !spec.drawn {
+	isExact := rung.exact && radial != nil
+	if isExact && !rung.drawn {
 		return t.scorerOfKernel(radial, x, width)
 	}
 	if e.Landmarks {
-		if recipe, err = x.landmarksOf(recipe, spec.train[t.fold]); err != nil {
+		if recipe, err = x.chooseLandmarks(recipe, rung.train[t.fold]); err != nil {
 			return nil, err
 		}
 	}
@@ -294,9 +294,9 @@ func (t *foldTrial) scorer() (scorer, error) {
 }
 
 // scorerOfFeatures fits the features of a recipe.
-func (t *foldTrial) scorerOfFeatures(recipe features.Recipe, x *viewRows) (scorer, error) {
-	judge := t.spec.judge[t.fold]
-	f, err := newFit(recipe, x, t.spec.train[t.fold], t.labels, t.threads)
+func (t *foldTrial) scorerOfFeatures(recipe features.Recipe, x *viewData) (scorer, error) {
+	judge := t.rung.judge[t.fold]
+	f, err := newFit(recipe, x, t.rung.train[t.fold], t.labels, t.threads)
 	if err != nil {
 		return nil, err
 	}
@@ -305,9 +305,9 @@ func (t *foldTrial) scorerOfFeatures(recipe features.Recipe, x *viewRows) (score
 }
 
 // scorerOfKernel fits the closed form of a kernel, and of the additional features.
-func (t *foldTrial) scorerOfKernel(radial *fourier.Radial, x *viewRows, width float64) (scorer, error) {
+func (t *foldTrial) scorerOfKernel(radial *fourier.Radial, x *viewData, width float64) (scorer, error) {
 	if !t.sharesMatrix() {
-		near := x.distances(t.kernels[t.e.Kernel].distance, t.spec.rows, t.threads)
+		near := x.distances(t.kernels[t.e.Kernel].distance, t.rung.rows, t.threads)
 		t.e.matrix = newKernelMatrix(radial.At, near, width, grow(&t.memory.all, triangle(near.N)))
 		if err := t.addJoined(); err != nil {
 			return nil, err
@@ -317,7 +317,7 @@ func (t *foldTrial) scorerOfKernel(radial *fourier.Radial, x *viewRows, width fl
 }
 
 // scorerOfProducts fits a kernel matrix of the inner products of the features of a recipe.
-func (t *foldTrial) scorerOfProducts(recipe features.Recipe, x *viewRows) (scorer, error) {
+func (t *foldTrial) scorerOfProducts(recipe features.Recipe, x *viewData) (scorer, error) {
 	if !t.sharesMatrix() {
 		if err := t.drawMatrix(recipe, x); err != nil {
 			return nil, err
@@ -332,7 +332,7 @@ func (t *foldTrial) sharesMatrix() bool {
 }
 
 func (t *foldTrial) scorerOfMatrix() scorer {
-	return newExactRidge(t.e.matrix, t.spec.train[t.fold], t.spec.judge[t.fold], t.labels, t.memory, t.threads).scores
+	return newExactRidge(t.e.matrix, t.rung.train[t.fold], t.rung.judge[t.fold], t.labels, t.memory, t.threads).scores
 }
 
 // variance returns the weighted variance of the targets of those rows, scaled by the range of all targets. It is
@@ -394,18 +394,18 @@ func rungSizes(n int) []int {
 	return []int{0}
 }
 
-// newRungs returns a trialSpec for each rung, given the folds of the rows. A fold is judged by a fit to the other folds
+// newRungs returns the rungs, given the folds of the rows. A fold is judged by a fit to the other folds
 // or, if ordered is true, to later folds only. At least two folds must have rows.
-func newRungs(folds []uint8, ordered bool) []*trialSpec {
-	var out []*trialSpec
+func newRungs(folds []uint8, ordered bool) []*rung {
+	var out []*rung
 	for _, i := range rungSizes(len(folds)) {
 		size := sizes[i]
-		spec := &trialSpec{features: size.features, exact: size.exact, factor: 10, steps: 1}
+		rung := &rung{features: size.features, exact: size.exact, factor: 10, steps: 1}
 		enough := fewJudged
 		if len(out) > 0 {
-			spec.factor, spec.steps, enough = math.Sqrt(10), 2, moreJudged
-			if spec.exact { // a matrix of the rows is factored for each λ and fold
-				spec.steps, enough = 1, fewJudged
+			rung.factor, rung.steps, enough = math.Sqrt(10), 2, moreJudged
+			if rung.exact { // a matrix of the rows is factored for each λ and fold
+				rung.steps, enough = 1, fewJudged
 			}
 		}
 		has := make([]bool, len(folds))
@@ -426,13 +426,13 @@ func newRungs(folds []uint8, ordered bool) []*trialSpec {
 				continue
 			}
 			judged += len(judge)
-			spec.train, spec.judge = append(spec.train, train), append(spec.judge, judge)
+			rung.train, rung.judge = append(rung.train, train), append(rung.judge, judge)
 		}
-		spec.rows = newRadialRows(len(folds), func(row int) bool { return has[row] })
+		rung.rows = newRadialRows(len(folds), func(row int) bool { return has[row] })
 		for row := range min(len(folds), size.train*Folds/(Folds-1)) {
-			spec.allRows = append(spec.allRows, row)
+			rung.allRows = append(rung.allRows, row)
 		}
-		out = append(out, spec)
+		out = append(out, rung)
 	}
 	return out
 }

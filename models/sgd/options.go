@@ -86,7 +86,8 @@ func (o *LearnerOptions) Augmentation() []string { return o.Augment }
 // velocities and gradients.
 func (o *LearnerOptions) Needs(s iterative.Size) iterative.Needs {
 	weights := 4 * int64(s.Outputs) * int64(s.Features)
-	n := iterative.Needs{Memory: iterative.Memory{Worker: 6 * weights, Partition: 8 * weights, Update: 10 * weights}}
+	n := iterative.Needs{Memory: iterative.Memory{WorkerBytes: 6 * weights, PartitionBytes: 8 * weights,
+		UpdateBytes: 10 * weights}}
 	if o.Rate == 0 {
 		n.Sample = iterative.SampleSize(s.Features)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Method says how batches change the weights.
+// Method is the update rule of the weights.
 type Method string
 
 // Values of LearnerOptions.Method.

@@ -157,11 +157,11 @@ func BackgroundPoints(s *profile.Sum, first []int) [][]float32 {
 		return nil
 	}
 	points := make([][]float32, d)
-	type place struct { // rows of the sample are far apart in memory
+	type entry struct { // rows of the sample are far apart in memory
 		value float32
 		row   int
 	}
-	var ranked []place
+	var ranked []entry
 	var rows []int
 	for j := range points {
 		if s.Levels(j) != nil {
@@ -175,10 +175,10 @@ func BackgroundPoints(s *profile.Sum, first []int) [][]float32 {
 					missing = missing || math.IsNaN(float64(x[i*d+k]))
 				}
 				if !missing {
-					ranked = append(ranked, place{x[i*d+j], i})
+					ranked = append(ranked, entry{x[i*d+j], i})
 				}
 			}
-			slices.SortFunc(ranked, func(a, b place) int { return cmp.Or(cmp.Compare(a.value, b.value), a.row-b.row) })
+			slices.SortFunc(ranked, func(a, b entry) int { return cmp.Or(cmp.Compare(a.value, b.value), a.row-b.row) })
 			size := min(len(ranked), maxPoints)
 			rows = rows[:0]
 			for q := range size {

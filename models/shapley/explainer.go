@@ -76,7 +76,7 @@ func NewExact(r features.Recipe, l *linear.Model, columns []Column, background [
 	}
 	first := 0
 	for _, steps := range parts {
-		p := part{model: l, first: first, columns: columns, background: background}
+		p := featureRange{model: l, first: first, columns: columns, background: background}
 		if err := e.add(p, steps, columnOf); err != nil {
 			return nil, err
 		}
@@ -89,17 +89,17 @@ func NewExact(r features.Recipe, l *linear.Model, columns []Column, background [
 	return e, nil
 }
 
-// part is a range of features, from index first on.
-type part struct {
+// featureRange is a range of features, from index first on.
+type featureRange struct {
 	model      *linear.Model
 	first      int
 	columns    []Column
 	background []Distribution
 }
 
-// add adds a part of the model: a sum of products over columns if its features are waves or landmarks, otherwise a
+// add adds a range of features: a sum of products over columns if its features are waves or landmarks, otherwise a
 // sum of functions of single columns.
-func (e *Exact) add(p part, steps []features.Recipe, columnOf []int) error {
+func (e *Exact) add(p featureRange, steps []features.Recipe, columnOf []int) error {
 	w, err := agop.WavesAfter(steps)
 	switch {
 	case err == nil:
@@ -124,7 +124,7 @@ func (e *Exact) add(p part, steps []features.Recipe, columnOf []int) error {
 }
 
 // addProducts adds products of the rows after the steps.
-func (e *Exact) addProducts(p part, w product, steps []features.Recipe, columnOf []int) error {
+func (e *Exact) addProducts(p featureRange, w product, steps []features.Recipe, columnOf []int) error {
 	columnOf, err := owners(steps, columnOf)
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func owners(steps []features.Recipe, columnOf []int) ([]int, error) {
 			columnOf = after(r, columnOf)
 		case preprocess.Bins:
 			columnOf = after(r, columnOf)
-		case identity.Identity:
+		case identity.Recipe:
 		default:
 			m, err := s.New()
 			if err != nil {
@@ -287,8 +287,8 @@ type additive struct {
 	mean     []float64 // of each feature, over the background
 }
 
-// newAdditive computes the mean features of a part over the background, and adds their effect to base.
-func newAdditive(p part, steps []features.Recipe, columnOf []int, base []float64) (*additive, error) {
+// newAdditive computes the mean of a range of features over the background, and adds their effect to base.
+func newAdditive(p featureRange, steps []features.Recipe, columnOf []int, base []float64) (*additive, error) {
 	m, err := (features.Chain{Steps: steps}).New()
 	if err != nil {
 		return nil, err
@@ -319,7 +319,7 @@ func numbersOf(columnOf []int, columns int) [][]int {
 
 // eachValue calls f for each value of each column in the background, with its probability and the features
 // that m gives a row whose other columns are 0.
-func eachValue(p part, m features.Map, f func(g int, chance float64, y []float32)) {
+func eachValue(p featureRange, m features.Map, f func(g int, chance float64, y []float32)) {
 	in, out := m.Dims()
 	x, y := make([]float32, in), make([]float32, out)
 	for g, c := range p.columns {

@@ -40,7 +40,8 @@ const tolerance = 1e-9
 
 // newProducts computes the mean of each factor over the background, adds the mean score to base, and prepares rules
 // of integration with more and more points. The last one is exact.
-func newProducts(p part, terms product, steps []features.Recipe, owners []int, base []float64) (*products, error) {
+func newProducts(p featureRange, terms product, steps []features.Recipe, owners []int,
+	base []float64) (*products, error) {
 	w := &products{model: p.model, first: p.first, terms: terms, numbers: numbersOf(owners, len(p.columns))}
 	columns := len(p.columns)
 	in, count := terms.size()

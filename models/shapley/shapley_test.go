@@ -188,7 +188,7 @@ func cases(t *testing.T) map[string]*game {
 	hats := preprocess.Bins{In: 5, PiecewiseLinear: true, Weight: 0.5, Columns: []preprocess.BinColumn{
 		{Index: 3, Cuts: features.Floats{-1, 0, 1}}, {Index: 0, Cuts: features.Floats{-0.5, 2}}}}
 	chain := func(steps ...features.Recipe) features.Recipe { return features.Chain{Steps: steps} }
-	add("linear", identity.Identity{In: 5, Bound: 1})
+	add("linear", identity.Recipe{In: 5, Bound: 1})
 	add("gaussian at landmarks", chain(standard, diagonal, landmarksOf(t, fourier.Gaussian{In: 5, Out: 2, Width: 1.5})))
 	add("laplace at landmarks next to a kernel", chain(standard, preprocess.Join{Parts: []features.Recipe{
 		gaussian, landmarksOf(t, fourier.Laplace{In: 5, Out: 2, Width: 3})}}))
@@ -196,7 +196,7 @@ func cases(t *testing.T) map[string]*game {
 	add("full metric", chain(standard, full, diagonal, gaussian))
 	add("bins alone", chain(standard, hats))
 	add("columns beside a kernel", chain(standard, preprocess.Join{Parts: []features.Recipe{
-		identity.Identity{In: 5, Bound: 1}, chain(full, gaussian), hats}}))
+		identity.Recipe{In: 5, Bound: 1}, chain(full, gaussian), hats}}))
 
 	steps, columns, background := typed()
 	_, d, err := features.Dims(steps[len(steps)-1])
@@ -207,7 +207,7 @@ func cases(t *testing.T) map[string]*game {
 	all["typed"] = newGame(t, chain(append(steps, wide)...), 2, columns, background)
 	all["typed, at landmarks"] = newGame(t, chain(append(steps, landmarksOf(t, fourier.Gaussian{In: d, Out: 2, Width: 2}))...),
 		2, columns, background)
-	all["typed, linear"] = newGame(t, chain(append(steps, identity.Identity{In: d, Bound: 4})...), 2, columns, background)
+	all["typed, linear"] = newGame(t, chain(append(steps, identity.Recipe{In: d, Bound: 4})...), 2, columns, background)
 	return all
 }
 
@@ -268,7 +268,7 @@ func TestEffectsMatchTheDefinition(t *testing.T) {
 // The effect in a linear model is the weight times the distance from the mean.
 func TestEffectsOfALinearModelAreWeightTimesDistance(t *testing.T) {
 	columns, background := plain()
-	g := newGame(t, identity.Identity{In: 5, Bound: 1}, 1, columns, background)
+	g := newGame(t, identity.Recipe{In: 5, Bound: 1}, 1, columns, background)
 	e, err := NewExact(g.recipe, g.model, columns, background)
 	if err != nil {
 		t.Fatal(err)
@@ -384,7 +384,7 @@ func TestTurnMatchesSinAndCos(t *testing.T) {
 // error.
 func TestSampledEffectsSumToThePrediction(t *testing.T) {
 	columns, background := plain()
-	g := newGame(t, maxout.Maxout{In: 5, Out: 40, Q: 3, Bound: 8}, 2, columns, background)
+	g := newGame(t, maxout.Recipe{In: 5, Out: 40, Q: 3, Bound: 8}, 2, columns, background)
 	if _, err := NewExact(g.recipe, g.model, columns, background); !errors.Is(err, ErrMixed) {
 		t.Fatalf("have %v, want ErrMixed", err)
 	}

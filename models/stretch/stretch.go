@@ -35,8 +35,8 @@ type Share struct {
 
 // Direction is a unit vector of coefficients of numbers.
 type Direction struct {
-	Share float64   `json:"share"` // of the trace of the metric
-	Parts []Loading `json:"parts"` // the largest coefficients, the largest first
+	Share    float64   `json:"share"` // of the trace of the metric
+	Loadings []Loading `json:"parts"` // the largest coefficients, the largest first
 }
 
 // Loading is the coefficient of a number.
@@ -47,7 +47,7 @@ type Loading struct {
 
 const (
 	directions    = 3    // most Directions of Distances
-	parts         = 6    // most Parts of a Direction
+	maxLoadings   = 6    // most Loadings of a Direction
 	maxDirections = 1024 // most numbers for which directions are computed, in quadratic time
 )
 
@@ -120,8 +120,8 @@ func directionsOf(metric *agop.Metric, diagonal []float64, numbers []number) ([]
 			sign = -1 // make the largest coefficient positive
 		}
 		direction := Direction{Share: value / trace}
-		for _, j := range at[:min(parts, d)] {
-			direction.Parts = append(direction.Parts, Loading{numbers[j].name, sign * v[j]})
+		for _, j := range at[:min(maxLoadings, d)] {
+			direction.Loadings = append(direction.Loadings, Loading{numbers[j].name, sign * v[j]})
 		}
 		list = append(list, direction)
 	}

@@ -42,7 +42,7 @@ func TestSharesOfNumberColumnsFollowTheMetric(t *testing.T) {
 	for name, r := range map[string]features.Recipe{
 		"chain": features.Chain{Steps: []features.Recipe{standard, diagonal, gaussian}},
 		"join": features.Chain{Steps: []features.Recipe{standard, preprocess.Join{Parts: []features.Recipe{
-			identity.Identity{In: 3, Bound: 1}, features.Chain{Steps: []features.Recipe{diagonal, gaussian}},
+			identity.Recipe{In: 3, Bound: 1}, features.Chain{Steps: []features.Recipe{diagonal, gaussian}},
 		}}}},
 	} {
 		i := of(t, withRecipe(t, r, named))
@@ -87,8 +87,9 @@ func TestFullMetricHasDirectionsOfTheProduct(t *testing.T) {
 		t.Errorf("columns %+v", i.Columns)
 	}
 	first := i.Directions[0]
-	if len(i.Directions) != 2 || first.Share < 0.99 || first.Parts[0].Name != "y" ||
-		math.Abs(first.Parts[0].Weight-2/math.Sqrt(5)) > 1e-2 || math.Abs(first.Parts[1].Weight+1/math.Sqrt(5)) > 1e-2 {
+	if len(i.Directions) != 2 || first.Share < 0.99 || first.Loadings[0].Name != "y" ||
+		math.Abs(first.Loadings[0].Weight-2/math.Sqrt(5)) > 1e-2 ||
+		math.Abs(first.Loadings[1].Weight+1/math.Sqrt(5)) > 1e-2 {
 		t.Errorf("directions %+v", i.Directions)
 	}
 }

@@ -23,10 +23,10 @@ import (
 type Dir struct {
 	*Manifest
 	Recipe *Recipe
-	Place  string
+	Path   string
 	// Labels come from the elements of the directory's name, such as dt=2026-11-20: the value by its key.
 	Labels map[string]string
-	levelOf
+	segmentFiles
 	shape   ridge.Shape
 	offsets [][]int64 // offsets of the frames of each fold
 }
@@ -35,51 +35,52 @@ type Dir struct {
 const maxManifest = 1 << 30
 
 // ReadManifest reads the manifest of a directory of sums. The error matches fs.ErrNotExist if there is no
-// manifest; otherwise it says why the directory is not one of sums.
-func ReadManifest(ctx context.Context, place string) (*Manifest, error) {
-	data, err := readFile(ctx, place, ManifestFile, maxManifest)
+// manifest; otherwise it explains why the directory is not one of sums.
+func ReadManifest(ctx context.Context, path string) (*Manifest, error) {
+	data, err := readFile(ctx, path, ManifestFile, maxManifest)
 	if err != nil {
 		return nil, err
 	}
 	m, err := decodeManifest(data)
 	if err != nil {
-		return nil, &badDir{place, err}
+		return nil, &badDir{path, err}
 	}
 	return m, nil
 }
 
-// Open opens a directory of sums that has no levels; see OpenLevels.
-func Open(ctx context.Context, place string) (*Dir, error) {
-	d, err := open(ctx, place)
+// Open opens a directory of sums that has no segments; see OpenSegments.
+func Open(ctx context.Context, path string) (*Dir, error) {
+	d, err := open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	if d.Levels != nil {
-		return nil, &badDir{place, fmt.Errorf("has sums by %s; name one without levels", strings.Join(d.LevelColumns, ", "))}
+	if d.Segments != nil {
+		return nil, &badDir{path, fmt.Errorf("has sums by %s; name one without levels",
+			strings.Join(d.SegmentColumns, ", "))}
 	}
 	return d, d.check()
 }
 
 // open reads the manifest and the recipe of a directory of sums.
-func open(ctx context.Context, place string) (*Dir, error) {
-	p, err := ReadManifest(ctx, place)
+func open(ctx context.Context, path string) (*Dir, error) {
+	p, err := ReadManifest(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	data, err := readFile(ctx, place, RecipeFile, maxRecipe)
+	data, err := readFile(ctx, path, RecipeFile, maxRecipe)
 	if err != nil {
 		return nil, err
 	}
 	var listed struct{ Files []models.FileEntry }
 	if err := json.Unmarshal(data, &listed); err != nil {
-		return nil, &badDir{place, fmt.Errorf("%s: %w", RecipeFile, err)}
+		return nil, &badDir{path, fmt.Errorf("%s: %w", RecipeFile, err)}
 	}
 	var kept []storage.File
 	for _, f := range listed.Files {
 		if f.Name == "" || f.Name == "." || f.Name == ".." || strings.ContainsAny(f.Name, "/\\\x00") || f.Size < 0 {
-			return nil, &badDir{place, fmt.Errorf("%s: an entry for %.80q of %d bytes", RecipeFile, f.Name, f.Size)}
+			return nil, &badDir{path, fmt.Errorf("%s: an entry for %.80q of %d bytes", RecipeFile, f.Name, f.Size)}
 		}
-		content, err := readFile(ctx, place, f.Name, f.Size)
+		content, err := readFile(ctx, path, f.Name, f.Size)
 		if err != nil {
 			return nil, err
 		}
@@ -87,15 +88,15 @@ func open(ctx context.Context, place string) (*Dir, error) {
 	}
 	r, err := decodeRecipe(data, kept)
 	if err != nil {
-		return nil, &badDir{place, err}
+		return nil, &badDir{path, err}
 	}
-	return &Dir{Manifest: p, Recipe: r, Place: place, Labels: labelsOf(place), shape: r.Shape(len(p.Classes))}, nil
+	return &Dir{Manifest: p, Recipe: r, Path: path, Labels: pathLabels(path), shape: r.Shape(len(p.Classes))}, nil
 }
 
-// labelsOf returns the labels in the elements of a place, such as dt=2026-11-20. It drops the number of a
+// pathLabels returns the labels in the elements of a path, such as dt=2026-11-20. It drops the number of a
 // part of late rows, as in dt=2026-11-20-part-2.
-func labelsOf(place string) map[string]string {
-	labels := dataset.PathValues(place + "/")
+func pathLabels(path string) map[string]string {
+	labels := dataset.PathValues(path + "/")
 	for name, value := range labels {
 		labels[name], _, _ = strings.Cut(value, "-part-")
 	}
@@ -104,7 +105,7 @@ func labelsOf(place string) map[string]string {
 
 // check compares the manifest with the recipe.
 func (d *Dir) check() error {
-	bad := func(format string, args ...any) error { return &badDir{d.Place, fmt.Errorf(format, args...)} }
+	bad := func(format string, args ...any) error { return &badDir{d.Path, fmt.Errorf(format, args...)} }
 	switch {
 	case d.Recipe.Digest != d.Manifest.Recipe:
 		return bad("%s %w", RecipeFile, errDamaged)
@@ -154,7 +155,7 @@ func (d *Dir) FrequentRows(ctx context.Context) ([]profile.FrequentRow, error) {
 		err = d.checkCopies(all)
 	}
 	if err != nil {
-		return nil, &badDir{d.Place, fmt.Errorf("%s: %w", CopiesFile, err)}
+		return nil, &badDir{d.Path, fmt.Errorf("%s: %w", CopiesFile, err)}
 	}
 	return all, nil
 }
@@ -181,23 +182,23 @@ func (d *Dir) checkCopies(all []profile.FrequentRow) error {
 // file reads a file from offset at on and checks its size and digest against want.
 func (d *Dir) file(ctx context.Context, name string, at int64, want *models.FileEntry) ([]byte, error) {
 	if want.Size < 0 || want.Size > MaxRowHashes*8 {
-		return nil, &badDir{d.Place, fmt.Errorf("%s of %d bytes", name, want.Size)}
+		return nil, &badDir{d.Path, fmt.Errorf("%s of %d bytes", name, want.Size)}
 	}
 	data := make([]byte, want.Size)
 	if err := d.readAt(ctx, data, name, at); errors.Is(err, errDamaged) {
-		return nil, &badDir{d.Place, fmt.Errorf("%s %w", name, err)}
+		return nil, &badDir{d.Path, fmt.Errorf("%s %w", name, err)}
 	} else if err != nil {
-		return nil, missing(d.Place, name, err)
+		return nil, missing(d.Path, name, err)
 	}
 	if err := want.Check(data); err != nil {
-		return nil, &badDir{d.Place, fmt.Errorf("%s %w", name, errDamaged)}
+		return nil, &badDir{d.Path, fmt.Errorf("%s %w", name, errDamaged)}
 	}
 	return data, nil
 }
 
 // readAt fills data with a file from offset at on. It returns errDamaged if the file is shorter.
 func (d *Dir) readAt(ctx context.Context, data []byte, name string, at int64) error {
-	in, err := storage.Open(ctx, storage.Join(d.Place, name), at, int64(len(data)))
+	in, err := storage.Open(ctx, storage.Join(d.Path, name), at, int64(len(data)))
 	if err != nil {
 		return err
 	}
@@ -208,18 +209,18 @@ func (d *Dir) readAt(ctx context.Context, data []byte, name string, at int64) er
 	return err
 }
 
-func readFile(ctx context.Context, place, name string, most int64) ([]byte, error) {
-	data, err := storage.ReadFile(ctx, storage.Join(place, name), most)
-	return data, missing(place, name, err)
+func readFile(ctx context.Context, path, name string, most int64) ([]byte, error) {
+	data, err := storage.ReadFile(ctx, storage.Join(path, name), most)
+	return data, missing(path, name, err)
 }
 
 // missing returns the error for a file of a directory of sums that cannot be read.
-func missing(place, name string, err error) error {
+func missing(path, name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &badDir{place, fmt.Errorf("%s is missing; is this a directory of sums? %w", name, fs.ErrNotExist)}
+		return &badDir{path, fmt.Errorf("%s is missing; is this a directory of sums? %w", name, fs.ErrNotExist)}
 	case errors.Is(err, fs.ErrInvalid):
-		return &badDir{place, err}
+		return &badDir{path, err}
 	}
 	return err
 }
@@ -244,7 +245,7 @@ func (r *Reader) Close() { r.zstd.Close() }
 func (r *Reader) Read(ctx context.Context, dst []float64, d *Dir, fold, i int) error {
 	f := d.Folds[fold][i]
 	bad := func(err error) error {
-		return &badDir{d.Place, fmt.Errorf("%s, frame %d: %w", FoldFile(fold), i, err)}
+		return &badDir{d.Path, fmt.Errorf("%s, frame %d: %w", FoldFile(fold), i, err)}
 	}
 	if f.Size > maxFrame(len(dst)) {
 		return bad(errDamaged)

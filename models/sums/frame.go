@@ -143,8 +143,8 @@ func (r *Reader) decode(dst []float64, frame []byte, want Frame) error {
 	return nil
 }
 
-// digestOf returns the SHA-256 of texts, which must not contain zero bytes.
-func digestOf(texts ...string) string {
+// hexDigest returns the SHA-256 of texts, which must not contain zero bytes.
+func hexDigest(texts ...string) string {
 	h := sha256.New()
 	for _, t := range texts {
 		fmt.Fprintf(h, "%s\x00", t)
@@ -152,8 +152,8 @@ func digestOf(texts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// contentOf returns the SHA-256 of a file.
-func contentOf(ctx context.Context, o storage.Object) (string, error) {
+// fileDigest returns the SHA-256 of a file.
+func fileDigest(ctx context.Context, o storage.Object) (string, error) {
 	in, err := o.Open(ctx, 0, -1)
 	if err != nil {
 		return "", err

@@ -86,7 +86,7 @@ func FuzzFrame(f *testing.F) {
 
 func FuzzManifest(f *testing.F) {
 	p := &Manifest{Recipe: "r", SumFiles: SumFiles{Classes: []string{"a", "b"}, ClassCounts: []int64{1, 2},
-		Folds: [][]Frame{{{Size: 9, SHA256: digestOf("x")}}}}}
+		Folds: [][]Frame{{{Size: 9, SHA256: hexDigest("x")}}}}}
 	p.Rows.Read, p.Rows.Used = 3, 3
 	data, err := p.Encode()
 	if err != nil {
@@ -103,7 +103,7 @@ func FuzzManifest(f *testing.F) {
 }
 
 func TestChangedPartIsRejected(t *testing.T) {
-	p := &Manifest{Recipe: "r", SumFiles: SumFiles{Folds: [][]Frame{{{Size: 9, SHA256: digestOf("x")}}}}}
+	p := &Manifest{Recipe: "r", SumFiles: SumFiles{Folds: [][]Frame{{{Size: 9, SHA256: hexDigest("x")}}}}}
 	data, err := p.Encode()
 	if err != nil {
 		t.Fatal(err)

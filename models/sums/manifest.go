@@ -38,11 +38,11 @@ type Manifest struct {
 
 	Rows models.RowCounts `json:"rows"`
 	SumFiles
-	// Levels describe separate sums for the rows of each level; the Manifest itself then has no Folds.
-	// LevelColumns are the columns that define the levels. Levels with fewer than MinRows rows are pooled.
-	Levels       []Level  `json:"levels,omitempty"`
-	LevelColumns []string `json:"level_columns,omitempty"`
-	MinRows      int64    `json:"min_rows,omitempty"`
+	// Segments describe separate sums for the rows of each segment; the Manifest itself then has no Folds.
+	// SegmentColumns are the columns that define the segments. Segments with fewer than MinRows rows are pooled.
+	Segments       []Segment `json:"levels,omitempty"`
+	SegmentColumns []string  `json:"level_columns,omitempty"`
+	MinRows        int64     `json:"min_rows,omitempty"`
 
 	// Leaves are the pieces of the data that were summed.
 	Leaves []Leaf `json:"sources"`
@@ -71,7 +71,7 @@ type SumFiles struct {
 
 // Leaf is a piece of the data that was summed by one job.
 type Leaf struct {
-	Name   string           `json:"name"`   // last element of the place of the sums, for reports
+	Name   string           `json:"name"`   // last element of the path of the sums, for reports
 	Digest string           `json:"digest"` // of the recipe, the files and the roles of columns
 	Rows   models.RowCounts `json:"rows"`
 	Files  []Input          `json:"files"`
@@ -94,7 +94,7 @@ func NewLeaf(name, recipe, label, weight string, files []Input) Leaf {
 		all = append(all, fmt.Sprintf("%d %s", f.Size, f.Version))
 	}
 	slices.Sort(all) // the order of files does not matter
-	return Leaf{Name: name, Digest: digestOf(append(texts, all...)...), Files: files}
+	return Leaf{Name: name, Digest: hexDigest(append(texts, all...)...), Files: files}
 }
 
 // Encode returns the content of ManifestFile and sets Format, Kind, Sums and SHA256.
@@ -104,7 +104,7 @@ func (m *Manifest) Encode() (data []byte, err error) {
 	return data, err
 }
 
-// Files returns all files of a directory of sums, the manifest last. files are those with sums, copies and contents.
+// Files returns all files of a directory of sums, the manifest last. files are those with sums, copies and row hashes.
 func (m *Manifest) Files(r *Recipe, files []storage.File) ([]storage.File, error) {
 	recipe, err := r.encode()
 	if err != nil {
@@ -121,14 +121,14 @@ func (m *Manifest) Files(r *Recipe, files []storage.File) ([]storage.File, error
 // Bytes returns the size of the files with the sums.
 func (m *Manifest) Bytes() (n int64) {
 	n = m.SumFiles.bytes()
-	for i := range m.Levels {
-		n += m.Levels[i].bytes()
+	for i := range m.Segments {
+		n += m.Segments[i].bytes()
 	}
 	return n
 }
 
-func (c *SumFiles) bytes() (n int64) {
-	for _, frames := range c.Folds {
+func (s *SumFiles) bytes() (n int64) {
+	for _, frames := range s.Folds {
 		for _, f := range frames {
 			n += f.Size
 		}
@@ -138,27 +138,27 @@ func (c *SumFiles) bytes() (n int64) {
 
 // digest returns the digest of the sums.
 func (m *Manifest) digest() string {
-	if m.Levels == nil {
+	if m.Segments == nil {
 		return m.SumFiles.digest(m.Recipe, m.Rows.Used)
 	}
 	var texts []string
-	for _, l := range m.Levels {
+	for _, l := range m.Segments {
 		texts = append(texts, l.name(), l.digest(m.Recipe, l.Rows()))
 	}
-	return digestOf(texts...)
+	return hexDigest(texts...)
 }
 
-func (c *SumFiles) digest(recipe string, rows int64) string {
-	texts := []string{recipe, strings.Join(c.Classes, "\x01"), fmt.Sprint(c.ClassCounts, rows)}
-	for _, frames := range c.Folds {
+func (s *SumFiles) digest(recipe string, rows int64) string {
+	texts := []string{recipe, strings.Join(s.Classes, "\x01"), fmt.Sprint(s.ClassCounts, rows)}
+	for _, frames := range s.Folds {
 		for _, f := range frames {
 			texts = append(texts, f.SHA256)
 		}
 	}
-	if c.Copies != nil {
-		texts = append(texts, c.Copies.SHA256)
+	if s.Copies != nil {
+		texts = append(texts, s.Copies.SHA256)
 	}
-	return digestOf(texts...)
+	return hexDigest(texts...)
 }
 
 // decodeManifest decodes what Encode returns.
@@ -177,18 +177,18 @@ func decodeManifest(data []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("%d rows read, %d used, %d set aside: the numbers do not add up", m.Rows.Read, m.Rows.Used,
 			m.Rows.SetAside)
 	}
-	if m.Levels != nil {
-		return m, m.checkLevels()
+	if m.Segments != nil {
+		return m, m.checkSegments()
 	}
 	return m, m.SumFiles.check()
 }
 
-func (c *SumFiles) check() error {
-	if len(c.Folds) < 1 || len(c.Folds) > maxFolds || len(c.ClassCounts) != len(c.Classes) ||
-		len(c.Classes) > ridge.MaxOutputs {
-		return fmt.Errorf("%d folds, and counts of %d classes for %d", len(c.Folds), len(c.ClassCounts), len(c.Classes))
+func (s *SumFiles) check() error {
+	if len(s.Folds) < 1 || len(s.Folds) > maxFolds || len(s.ClassCounts) != len(s.Classes) ||
+		len(s.Classes) > ridge.MaxOutputs {
+		return fmt.Errorf("%d folds, and counts of %d classes for %d", len(s.Folds), len(s.ClassCounts), len(s.Classes))
 	}
-	for _, frames := range c.Folds {
+	for _, frames := range s.Folds {
 		for _, f := range frames {
 			if sum, err := hex.DecodeString(f.SHA256); err != nil || len(sum) != 32 || f.Size < 2 || f.Size > 1<<32 {
 				return fmt.Errorf("a frame of %d bytes, with checksum %.80q", f.Size, f.SHA256)
@@ -198,14 +198,14 @@ func (c *SumFiles) check() error {
 	return nil
 }
 
-// badDir says why a directory of sums cannot be used: it is damaged or too new. errors.Is finds
+// badDir is the error of a directory of sums that cannot be used because it is damaged or too new. errors.Is finds
 // models.ErrBadModel in it.
 type badDir struct {
-	Place string
-	Err   error
+	Path string
+	Err  error
 }
 
-func (e *badDir) Error() string        { return "sums: " + e.Place + ": " + e.Err.Error() }
+func (e *badDir) Error() string        { return "sums: " + e.Path + ": " + e.Err.Error() }
 func (e *badDir) Unwrap() error        { return e.Err }
 func (e *badDir) Is(target error) bool { return target == models.ErrBadModel }
 
@@ -232,7 +232,7 @@ func InputsOf(ctx context.Context, d *dataset.Dataset, most int64) (all []Input,
 		case strings.Contains(o.URI, "://"):
 			in.Version = o.URI + "#" + o.Version
 		case local <= most:
-			sum, err := contentOf(ctx, o)
+			sum, err := fileDigest(ctx, o)
 			if err != nil {
 				return nil, err
 			}
@@ -253,26 +253,26 @@ const (
 // made to match.
 type RowHashes []uint64
 
-// RowHashesOf returns the RowHashes of rows, given their hashes of 8 bytes each.
-func RowHashesOf(hashes ...[]byte) RowHashes {
+// DecodeRowHashes returns the RowHashes of rows, given their hashes of 8 bytes each.
+func DecodeRowHashes(hashes ...[]byte) RowHashes {
 	rows := 0
 	for _, list := range hashes {
 		rows += len(list) / 8
 	}
-	c := make(RowHashes, 0, rows)
+	all := make(RowHashes, 0, rows)
 	for _, list := range hashes {
-		c = c.Append(list)
+		all = all.Append(list)
 	}
-	slices.Sort(c)
-	return c
+	slices.Sort(all)
+	return all
 }
 
 // Append appends hashes of 8 bytes each. It does not sort them.
-func (c RowHashes) Append(hashes []byte) RowHashes {
+func (r RowHashes) Append(hashes []byte) RowHashes {
 	for ; len(hashes) >= 8; hashes = hashes[8:] {
-		c = append(c, binary.LittleEndian.Uint64(hashes))
+		r = append(r, binary.LittleEndian.Uint64(hashes))
 	}
-	return c
+	return r
 }
 
 // CombineRowHashes returns the rows of plus without the rows of minus, sorted. It fails unless each row occurs in
@@ -295,20 +295,20 @@ func CombineRowHashes(plus, minus []uint64) (RowHashes, error) {
 }
 
 // SetRowHashes sets SumFiles.RowHashes for the rows and returns their file.
-func (c *SumFiles) SetRowHashes(rows RowHashes) storage.File {
+func (s *SumFiles) SetRowHashes(rows RowHashes) storage.File {
 	data := make([]byte, 0, 8*len(rows))
 	for _, h := range rows {
 		data = binary.LittleEndian.AppendUint64(data, h)
 	}
 	entry := models.NewFileEntry(rowHashFile, data)
-	c.RowHashes = &entry
+	s.RowHashes = &entry
 	return storage.File{Name: rowHashFile, Data: data}
 }
 
-// ReadRowHashes reads and checks the rowHashFile, which must exist (Manifest.Contents).
+// ReadRowHashes reads and checks the rowHashFile, which must exist (Manifest.RowHashes).
 func (d *Dir) ReadRowHashes(ctx context.Context) ([]byte, error) {
 	if d.Rows.Used > MaxRowHashes || d.Manifest.RowHashes.Size != 8*d.Rows.Used {
-		return nil, &badDir{d.Place, fmt.Errorf("%s %w", rowHashFile, errDamaged)}
+		return nil, &badDir{d.Path, fmt.Errorf("%s %w", rowHashFile, errDamaged)}
 	}
 	return d.file(ctx, rowHashFile, d.rowHashOffset, d.Manifest.RowHashes)
 }

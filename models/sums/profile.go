@@ -30,13 +30,13 @@ type Profile struct {
 	// Shapes are the shapes of Platt's curves for the Classes, fitted to held-out rows. They give
 	// probabilities to models that are fitted to sums. They are nil if no such curves were fitted.
 	Shapes []ridge.CurveShape `json:"shapes,omitempty"`
-	// Rule says how rows are summed and sums solved; nil for learners that do not train on sums.
+	// Rule has the parameters of summing rows and of solving the sums; nil for learners that do not train on sums.
 	Rule *Rule `json:"rule,omitempty"`
 	// Rows are the statistics of the rows that the recipe was made from.
 	Rows *profile.Statistics `json:"rows"`
 }
 
-// Rule says how rows are summed and how the sums are solved.
+// Rule has the parameters of summing rows and of solving the sums.
 type Rule struct {
 	Folds int `json:"folds"` // number of sums of a part, at least 1
 	// Cut is the number of folds into which rows are cut, if it is more than Folds; see ridge.FoldPlan.
@@ -58,13 +58,13 @@ type Rule struct {
 	// Weights is the grid of the weights of rows and classes; nil if they are all equal.
 	Weights *profile.WeightGrid `json:"weights,omitempty"`
 
-	// Split says which columns assign rows to folds; nil if their content does.
+	// Split is the rule by which columns assign rows to folds; nil if the content of rows does.
 	Split *profile.FoldRule `json:"split,omitempty"`
 	// Frequent are the rows whose copies are assigned to folds one by one; nil if there are none.
 	Frequent *profile.FrequentHashes `json:"frequent,omitempty"`
 }
 
-// FoldPlan says how rows are divided into the sums of a part.
+// FoldPlan returns the plan by which rows are divided into the sums of a part.
 func (r *Rule) FoldPlan() ridge.FoldPlan {
 	p := ridge.FoldPlan{Folds: r.Folds, Cut: r.Cut}
 	switch {

@@ -23,7 +23,7 @@ import (
 // RecipeFile is the file of a part that holds its recipe.
 const RecipeFile = "recipe.json"
 
-// Recipe says how rows become sums and sums a model, without reading the rows again. It is part of a model
+// Recipe determines how rows become sums and sums a model, without reading the rows again. It is part of a model
 // directory, and shared by all models that are trained by it. Parts hold a copy.
 type Recipe struct {
 	Format   int             `json:"format"`

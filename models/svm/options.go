@@ -98,8 +98,8 @@ func memory(s iterative.Size) iterative.Memory {
 	rows := max(s.Rows, 1) / int64(max(1, s.Partitions))
 	window := min(int64(defaultWindow), 4*d*rows)
 	return iterative.Memory{
-		Worker: 12 * weights, Partition: 10*weights + window + 32*k*(window/(4*d)) + 24*k*rows,
-		Update: 12*weights + 12*k*rows, Row: 4 * k,
+		WorkerBytes: 12 * weights, PartitionBytes: 10*weights + window + 32*k*(window/(4*d)) + 24*k*rows,
+		UpdateBytes: 12*weights + 12*k*rows, RowBytes: 4 * k,
 	}
 }
 

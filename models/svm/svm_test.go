@@ -130,11 +130,11 @@ func TestEqualRunsHaveEqualBytesAndOtherSeedsDiffer(t *testing.T) {
 // Neither threads nor the vectors of the processor change a bit.
 func TestBytesDoNotDependOnThreadsOrVectors(t *testing.T) {
 	o, s := cases(300, 40)["squared_hinge/3"](3)
-	level := blas.Level()
-	defer blas.SetLevel(level)
+	level := blas.ISA()
+	defer blas.SetISA(level)
 	var want []byte
-	for _, level := range blas.Levels() {
-		if err := blas.SetLevel(level); err != nil {
+	for _, level := range blas.ISAs() {
+		if err := blas.SetISA(level); err != nil {
 			t.Fatal(err)
 		}
 		for _, threads := range []int{1, 2, 5} {

@@ -279,7 +279,7 @@ func TestTimesWithOtherZonesThanTrainingAreNoted(t *testing.T) {
 		for _, data := range []string{"none", "zone"} {
 			want := ""
 			if data != model {
-				want = "fields 96 times that name a zone although those of the training data name none, or the reverse; times without a zone are read as UTC"
+				want = "fields 96 times that name a zone although times of the training data name none, or the reverse; times without a zone are read as UTC"
 			}
 			if got := rowOf(must(t, dir, "evaluate", "--model", model, "--data", data+".csv"), "fields"); got != want {
 				t.Errorf("%s by the model of %s: %q, want %q", data, model, got, want)

@@ -73,7 +73,7 @@ func TestTablesThatInviteMisreadingAreReadAsMeant(t *testing.T) {
 			`classes differ only in case, in spaces, in Unicode form or in invisible characters: "Tea", "tea", "tea\u00a0"; "cafe\u0301", "caf\u00e9"`, ""}},
 		"times with and without a zone": {
 			{"train --data naive.csv --label y", 0, "", ""},
-			{"evaluate --data offset.csv", 0, "60 times that name a zone although those of the training data name none", ""},
+			{"evaluate --data offset.csv", 0, "60 times that name a zone although times of the training data name none", ""},
 		},
 		"years of two digits": {{"inspect --data yy.csv --label y", 0,
 			"column when (layout m/d/y): dates as text, read as days", ""}},

@@ -90,7 +90,7 @@ func flagNames(cmd *cobra.Command, list string) []string {
 	names := strings.Fields(list)
 	for _, name := range names {
 		if cmd.Flags().Lookup(name) == nil {
-			panic(fmt.Sprintf("%s has no flag --%s", cmd.Name(), name))
+			panic(fmt.Sprintf("command: %s has no flag --%s", cmd.Name(), name))
 		}
 	}
 	return names

@@ -36,7 +36,7 @@ func NewTemp(ctx context.Context) (dir string, remove func() error, err error) {
 		if errors.Is(err, syscall.ENOENT) {
 			err = errors.New("the directory does not exist")
 		}
-		return "", nil, exit.Dataf("pipelines: cannot create temporary files: %s: %w; create the directory or set TMPDIR "+
+		return "", nil, exit.Dataf("cannot create temporary files: %s: %w; create the directory or set TMPDIR "+
 			"to another", os.TempDir(), err)
 	}
 	unlock, err := storage.Lock(ctx, filepath.Join(made, "lock"))

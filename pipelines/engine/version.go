@@ -31,7 +31,7 @@ type BuildInfo struct {
 
 // Build returns the description of this build.
 func Build() BuildInfo {
-	b := BuildInfo{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: blas.Level()}
+	b := BuildInfo{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: blas.ISA()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b

@@ -133,7 +133,7 @@ type RunnerError struct {
 	Err    error
 }
 
-func (e *RunnerError) Error() string { return fmt.Sprintf("pipelines: runner %s: %v", e.Runner, e.Err) }
+func (e *RunnerError) Error() string { return fmt.Sprintf("runner %s: %v", e.Runner, e.Err) }
 func (e *RunnerError) Unwrap() error { return e.Err }
 
 // faultCodes holds the exit codes of faults that workers report. Other faults have CodeFailed.

@@ -199,7 +199,7 @@ type Size struct {
 	// given) as long as doubling them reduces the held-out squared error by this share, such as 0.1%
 	// or 0.001, and by more than chance does. The model is the same as from training with the chosen
 	// --features and otherwise the same recipe. Ridge only.
-	Worth Share `flag:"worth" placeholder:"SHARE"` // 0 for no such limit
+	MinGain Share `flag:"worth" placeholder:"SHARE"` // 0 for no such limit
 
 	// Time for the whole training, such as 60s or 10m. A search for features ends with its best
 	// candidate after two thirds of this time. For ridge, small trainings predict how many features
@@ -210,7 +210,7 @@ type Size struct {
 }
 
 // Chooses reports whether the number of features is to be chosen.
-func (o Size) Chooses() bool { return o.Worth > 0 || o.Time > 0 }
+func (o Size) Chooses() bool { return o.MinGain > 0 || o.Time > 0 }
 
 // Share is a fraction, 0.01 for 1%. Its text may be a percentage.
 type Share float64

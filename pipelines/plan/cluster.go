@@ -170,7 +170,7 @@ func (p *Plan) work(m results.Memory, l iterative.LearnerOptions, judge ridge.Va
 		mapped += 1 / float64(p.Folds) // held-out rows are mapped again
 	}
 	w.maps = mapped * rows * features * 2 * row
-	if m.Carried == 0 {
+	if m.CarriedBytes == 0 {
 		w.sums = rows * features * (features + 1) / 2
 		w.stored = float64(p.sumsHeld) * float64(p.shape().Bytes())
 		w.runs = float64(p.runs())
@@ -246,7 +246,8 @@ func (s solution) fit(machine Cluster, e engine.Engine) (*Cluster, bool) {
 		c.memory, w = s.needs(given)
 		c.share(s, w, c.Readers)
 		c.Threads = min(n, c.Readers)
-		if c.memory.Worker > usable/int64(c.Threads) || c.memory.Solve > usable || e.WorkerBytes == 0 && c.memory.Least > 0 {
+		if c.memory.WorkerBytes > usable/int64(c.Threads) || c.memory.SolveBytes > usable ||
+			e.WorkerBytes == 0 && c.memory.LeastBytes > 0 {
 			continue
 		}
 		c.Workers = (c.Readers + c.Threads - 1) / c.Threads

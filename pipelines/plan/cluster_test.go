@@ -23,8 +23,8 @@ func aPlan(n int64, d, features int, worker, solve float64) *Plan {
 		Data: Data{Files: 100, Bytes: n * int64(d) * 9, Shards: 9600, Rows: n,
 			Columns: d}, Model: Model{Outputs: 1, Features: features, Folds: 5, Lambdas: 8},
 		Work: Work{Passes: 2, Learner: "ridge", Pipelines: 2, Readers: 8}, estimate: estimate{sumsHeld: 5, machines: true},
-		Memory: results.Memory{Worker: int64(worker * (1 << 30)),
-			Solve: int64(solve * (1 << 30))},
+		Memory: results.Memory{WorkerBytes: int64(worker * (1 << 30)),
+			SolveBytes: int64(solve * (1 << 30))},
 	}
 }
 
@@ -56,11 +56,12 @@ func TestPlannedMachinesAreLargeEnough(t *testing.T) {
 		c := test.plan.cluster(engine.Engine{Runner: engine.Dataflow, Readers: test.readers})
 		if c.Machine != test.machine || c.Workers != test.workers {
 			t.Errorf("%d readers of %d bytes, %d to solve: %d of %s (%d readers each, %d threads), want %d of %s",
-				c.Readers, test.plan.Worker, test.plan.Solve, c.Workers, c.Machine, c.Threads, c.AlgebraThreads, test.workers, test.machine)
+				c.Readers, test.plan.WorkerBytes, test.plan.SolveBytes, c.Workers,
+				c.Machine, c.Threads, c.AlgebraThreads, test.workers, test.machine)
 		}
-		if int64(c.Threads)*test.plan.Worker > c.Memory || c.Machine != "" && test.plan.Solve > c.Memory ||
+		if int64(c.Threads)*test.plan.WorkerBytes > c.Memory || c.Machine != "" && test.plan.SolveBytes > c.Memory ||
 			c.Workers*c.Threads < c.Readers && c.Machine != "" {
-			t.Errorf("%d bytes: %+v", test.plan.Worker, c)
+			t.Errorf("%d bytes: %+v", test.plan.WorkerBytes, c)
 		}
 		if n := engine.VCPUs(c.Machine); n != c.CPUs {
 			t.Errorf("%s has %d CPUs, the plan says %d", c.Machine, n, c.CPUs)

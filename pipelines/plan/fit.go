@@ -71,7 +71,7 @@ func Fit(ctx context.Context, o options.Fit) (*FitPlan, error) {
 	seconds := solveSeconds(shape, rule.FoldPlan(), p.Rows, p.Lambdas, rule.Components == 0)
 	p.Solve = 2 * seconds / float64(p.Threads) // see Plan.work
 	if e.InProcess() {
-		if have := machine.ReadMemory(); have.Limit > 0 && p.Peak > have.Limit {
+		if have := machine.ReadMemory(); have.Limit > 0 && p.PeakBytes > have.Limit {
 			p.memoryNote = fmt.Sprintf("%s allows %s", have.By, report.Bytes(have.Limit))
 		}
 	}
@@ -92,7 +92,7 @@ func (p *FitPlan) WriteTo(w io.Writer) (int64, error) {
 			report.Counted(p.Lambdas, "value"), report.Counted(p.Folds, "fold"))
 	}
 	fmt.Fprintf(&b, "memory    at most %s in total: %s to add, %s to solve; it does not grow with the sums\n",
-		report.Bytes(p.Peak), report.Bytes(p.Worker), report.Bytes(p.Memory.Solve))
+		report.Bytes(p.PeakBytes), report.Bytes(p.WorkerBytes), report.Bytes(p.Memory.SolveBytes))
 	if p.memoryNote != "" {
 		fmt.Fprintf(&b, "          %s\n", p.memoryNote)
 	}

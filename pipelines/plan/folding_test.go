@@ -52,8 +52,8 @@ func TestTrainingsDivideRowsAsTheirPlans(t *testing.T) {
 		c.set(&o)
 		p := plan(t, o)
 		held := report.Counted(p.sumsHeld, "sum") + " of "
-		if p.Carried > 0 {
-			held = report.Bytes(p.Carried) + " of features, "
+		if p.CarriedBytes > 0 {
+			held = report.Bytes(p.CarriedBytes) + " of features, "
 		}
 		var log strings.Builder
 		o.Model, o.Job.Log = t.TempDir()+"/model", &log

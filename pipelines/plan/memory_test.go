@@ -25,7 +25,7 @@ func TestPlannedSumsAreForThePlannedReaders(t *testing.T) {
 	o.Data.Files, o.Data.Label = []string{name}, "y"
 	o.Job.ShardBytes, o.Job.Engine.Runner, o.Job.Engine.Readers = 1000, engine.Dataflow, 3
 	// Few rows are stored instead of sums: each once, for any number of readers.
-	if p := plan(t, o); p.Carried != 500*(2*4096+16) || p.Stored != 3*p.Carried ||
+	if p := plan(t, o); p.CarriedBytes != 500*(2*4096+16) || p.Stored != 3*p.CarriedBytes ||
 		!strings.Contains(jobtest.Text(t, p), "rows      12.3 MB at most in files") {
 		t.Errorf("%+v\n%s", p, jobtest.Text(t, p))
 	}
@@ -59,7 +59,7 @@ func TestPlansHaveNoLevelsOfMeasurements(t *testing.T) {
 		o.Search, o.Data.Label = options.SearchAuto, "y"
 		o.Data.Files = []string{jobtest.Write(t, t.TempDir(), "d.csv", b.String())}
 		o.Kernel = &fourier.GaussianOptions{Features: 256}
-		return plan(t, o).Peak
+		return plan(t, o).PeakBytes
 	}
 	if measured, repeated := peak(1e-6), peak(0.5); measured > repeated-30<<20 {
 		t.Errorf("%d bytes with values that repeat, %d without", repeated, measured)

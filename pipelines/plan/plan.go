@@ -200,8 +200,8 @@ func (p *Plan) resources(o spec.Options, d *dataset.Dataset, seen *preview) {
 	} else {
 		p.Stored = int64(p.Readers) * int64(p.sumsHeld) * p.shape().Bytes()
 		p.Shuffle = p.lines() * lineBytes
-		if p.Carried > 0 {
-			p.Stored = 3 * p.Carried // the last two checkpoints, and all rows
+		if p.CarriedBytes > 0 {
+			p.Stored = 3 * p.CarriedBytes // the last two checkpoints, and all rows
 		}
 	}
 	p.Objects = p.objects()
@@ -221,8 +221,8 @@ func (p *Plan) runs() int64 { return int64(p.sumsHeld) * (1 + p.shape().Bytes()/
 
 // lines returns the number of elements that all readers emit: runs of parts, or files of rows.
 func (p *Plan) lines() int64 {
-	if p.Carried > 0 {
-		return min(p.Rows, int64(p.Readers)*int64(p.sumsHeld)) + p.Carried/ridge.MaxPartBytes
+	if p.CarriedBytes > 0 {
+		return min(p.Rows, int64(p.Readers)*int64(p.sumsHeld)) + p.CarriedBytes/ridge.MaxPartBytes
 	}
 	return int64(p.Readers) * p.runs()
 }
@@ -238,7 +238,7 @@ func (p *Plan) objects() int64 {
 	switch {
 	case p.Rounds > 0:
 		return n
-	case p.Carried > 0:
+	case p.CarriedBytes > 0:
 		return n + p.lines()
 	case p.Readers > 1:
 		n += p.runs() // merged runs
@@ -254,17 +254,17 @@ func (p *Plan) objects() int64 {
 // can.
 func tooWide(o spec.Options, seen *preview) string {
 	size := o.Kernel.Size(seen.Scaled)
-	if size.Most == 0 || size.Map <= size.Most {
+	if size.MaxMapBytes == 0 || size.MapBytes <= size.MaxMapBytes {
 		return ""
 	}
 	levels, fewer := "", ""
-	if seen.Levels > 0 {
+	if seen.LevelCount > 0 {
 		levels = ", one for each level of a category"
 		fewer = ", --max_levels, --encode count or target, --drop"
 	}
 	return fmt.Sprintf("training would be refused: the frequencies take %s, more than %s (%s, rows of %s%s); use "+
 		"--draw structured, fewer --features%s",
-		report.Bytes(size.Map), report.Bytes(size.Most), report.Counted(size.Features, "feature"),
+		report.Bytes(size.MapBytes), report.Bytes(size.MaxMapBytes), report.Counted(size.Features, "feature"),
 		report.Counted(seen.Scaled, "number"), levels, fewer)
 }
 
@@ -331,16 +331,17 @@ func (p *Plan) writeModel(w io.Writer) {
 
 func (p *Plan) writeMemory(w io.Writer) {
 	grows, where := "it does not grow with the rows", "in total"
-	if p.Row > 0 {
-		grows = fmt.Sprintf("it grows by %s per row, over all readers", report.Bytes(p.Row))
+	if p.RowBytes > 0 {
+		grows = fmt.Sprintf("it grows by %s per row, over all readers", report.Bytes(p.RowBytes))
 	}
 	if p.Cluster != nil {
 		where = "of the driver"
 	}
 	fmt.Fprintf(w, "memory    at most %s %s: %s in each of %s, %s to solve; %s\n",
-		report.Bytes(p.Peak), where, report.Bytes(p.Worker), report.Counted(p.Readers, "reader"), report.Bytes(p.Solve), grows)
+		report.Bytes(p.PeakBytes), where, report.Bytes(p.WorkerBytes), report.Counted(p.Readers, "reader"),
+		report.Bytes(p.SolveBytes), grows)
 	stored, striped := "sums", "sums"
-	if p.Memory.Carried > 0 {
+	if p.Memory.CarriedBytes > 0 {
 		stored, striped = "rows", "features"
 	}
 	if p.Stripes > 1 {

@@ -52,11 +52,11 @@ func TestPlansMatchTraining(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	// Five sums of 512×512 lower triangles of float64 are 5 MB at least.
-	if least := int64(5 * 512 * 512 / 2 * 8); p.Worker < least || p.Worker > 4*least || p.Stored < least {
-		t.Errorf("a worker takes %d bytes, %d are stored", p.Worker, p.Stored)
+	if least := int64(5 * 512 * 512 / 2 * 8); p.WorkerBytes < least || p.WorkerBytes > 4*least || p.Stored < least {
+		t.Errorf("a worker takes %d bytes, %d are stored", p.WorkerBytes, p.Stored)
 	}
-	if least := int64(512 * 512 * 8); p.Solve < least || p.Solve > 8*least {
-		t.Errorf("to solve takes %d bytes", p.Solve)
+	if least := int64(512 * 512 * 8); p.SolveBytes < least || p.SolveBytes > 8*least {
+		t.Errorf("to solve takes %d bytes", p.SolveBytes)
 	}
 	for _, word := range []string{"2,000, of 2 numbers, 2 classes", "3 over the data", "512 features", "8 values",
 		"5 folds"} {
@@ -76,7 +76,7 @@ func TestPlansListTheSearch(t *testing.T) {
 	o.Search = options.SearchAuto
 	with := plan(t, o)
 	// The sum and the system of 2,048 features.
-	if least := int64(2048 * 2048 * 8); with.Peak < none.Peak+least || with.Passes != none.Passes+1 ||
+	if least := int64(2048 * 2048 * 8); with.PeakBytes < none.PeakBytes+least || with.Passes != none.Passes+1 ||
 		with.Searched != 9000 || none.Searched != 0 {
 		t.Errorf("%+v, without a search %+v", with, none)
 	}
@@ -84,7 +84,7 @@ func TestPlansListTheSearch(t *testing.T) {
 		t.Errorf("%q is not in\n%s", want, jobtest.Text(t, with))
 	}
 	o.Kernel = &fourier.GaussianOptions{Features: 64, Width: 2}
-	if set := plan(t, o); set.Searched != 0 || set.Unsearched != "" || set.Peak != none.Peak {
+	if set := plan(t, o); set.Searched != 0 || set.Unsearched != "" || set.PeakBytes != none.PeakBytes {
 		t.Errorf("with a width %+v, without a search %+v", set, none)
 	}
 	few := options.Train{Prepare: options.Prepare{Data: dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(),
@@ -104,7 +104,8 @@ func TestPlansOfCalibrationsHaveTwoPassesMore(t *testing.T) {
 	o.Calibrate = "platt"
 	with := plan(t, o)
 	one := ridge.Shape{Dim: 512, Outputs: 2}.Bytes()
-	if with.Passes != 4 || with.Folds != 1 || with.Worker-without.Worker < one || with.Solve != without.Solve ||
+	if with.Passes != 4 || with.Folds != 1 || with.WorkerBytes-without.WorkerBytes < one ||
+		with.SolveBytes != without.SolveBytes ||
 		with.Stored != 2*without.Stored {
 		t.Errorf("%+v, without %+v", with, without)
 	}
@@ -172,10 +173,11 @@ func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
 // Memory depends on the features and not on the rows.
 func TestPlannedMemoryIsIndependentOfTheRows(t *testing.T) {
 	few, many, wide := planned(t, 10_000, 256), planned(t, 20_000, 256), planned(t, 10_000, 1024)
-	if few.Worker != many.Worker || few.Solve != many.Solve || few.Stored != many.Stored || few.Peak != many.Peak {
+	if few.WorkerBytes != many.WorkerBytes || few.SolveBytes != many.SolveBytes ||
+		few.Stored != many.Stored || few.PeakBytes != many.PeakBytes {
 		t.Errorf("10,000 rows: %+v\n20,000 rows: %+v", few, many)
 	}
-	if wide.Solve < 6*few.Solve || wide.Worker < 4*few.Worker {
+	if wide.SolveBytes < 6*few.SolveBytes || wide.WorkerBytes < 4*few.WorkerBytes {
 		t.Errorf("256 features: %+v\n1,024: %+v", few, wide)
 	}
 }
@@ -186,8 +188,8 @@ func TestPlansOfWideRowsUseSmallerBlocks(t *testing.T) {
 			Formats: []dataset.FormatOptions{libsvmio.Options{Dim: 1 << 20}}},
 		Kernel: &fourier.GaussianOptions{Features: 64},
 	}}
-	if p := plan(t, o); p.Worker > 1<<30 {
-		t.Errorf("rows of a million numbers: %d bytes a worker", p.Worker)
+	if p := plan(t, o); p.WorkerBytes > 1<<30 {
+		t.Errorf("rows of a million numbers: %d bytes a worker", p.WorkerBytes)
 	}
 	o.Data.Formats = nil
 	if p := plan(t, o); p.Columns != 2 {

@@ -37,7 +37,7 @@ func readPreview(ctx context.Context, o spec.Options, d *dataset.Dataset, compon
 	p := &preview{whole: true}
 	if prepare.TypesGiven(o.Types) && d.Schema.Table == nil {
 		var err error
-		if p.Surveyed, err = describe(ctx, o, d); err != nil {
+		if p.SurveyBytes, err = describe(ctx, o, d); err != nil {
 			return nil, err
 		}
 	}
@@ -72,11 +72,11 @@ func readPreview(ctx context.Context, o spec.Options, d *dataset.Dataset, compon
 			if d.Schema.Table != nil || d.Schema.Dim != read { // columns have types, or some are not used
 				typed, err := readPreview(ctx, o, d, components)
 				if err == nil {
-					typed.Surveyed = max(typed.Surveyed, surveyed)
+					typed.SurveyBytes = max(typed.SurveyBytes, surveyed)
 				}
 				return typed, err
 			}
-			p.Surveyed = surveyed
+			p.SurveyBytes = surveyed
 		}
 		if report.Fault != "" {
 			p.whole = false // training will report the error in the file
@@ -153,7 +153,7 @@ func (p *preview) estimate(ctx context.Context, o spec.Options, d *dataset.Datas
 		}
 	}
 	p.Scaled = p.Dim
-	p.Reading = d.Memory()
+	p.ReaderBytes = d.Memory()
 	if t := d.Schema.Table; t != nil {
 		p.encoded(o, t)
 	}
@@ -200,8 +200,8 @@ func (p *preview) decideSearch(o *spec.Options, d *dataset.Dataset) (unsearched 
 
 // encoded sets the facts that follow from the encodings of a table.
 func (p *preview) encoded(o spec.Options, t *schema.Table) {
-	p.Scaled, p.Short, p.Levels = preprocess.ColumnBounds(t, o.Encode, p.Outputs)
-	p.Summed = preprocess.SummedLevels(t, o.Encode)
+	p.Scaled, p.Short, p.LevelCount = preprocess.ColumnBounds(t, o.Encode, p.Outputs)
+	p.SummedLevels = preprocess.SummedLevels(t, o.Encode)
 	if slices.Contains(o.Scale, "unit") {
 		p.Short = 0
 	}

@@ -168,7 +168,7 @@ func TestPlansMatchASimulatedCluster(t *testing.T) {
 			}
 			near("pipelines", float64(p.Pipelines), float64(simulated.pipelines))
 			near("objects written", float64(p.Objects), written)
-			if p.Carried == 0 && p.Objects != int64(written) && p.Objects != int64(written)+1 { // without trials of lambda
+			if p.CarriedBytes == 0 && p.Objects != int64(written) && p.Objects != int64(written)+1 { // without trials of lambda
 				t.Errorf("%s: the plan has %d objects, the job writes %g", name, p.Objects, written)
 			}
 			near("objects deleted", float64(p.Objects), float64(simulated.deleted))
@@ -196,8 +196,8 @@ func TestPlansMatchASimulatedCluster(t *testing.T) {
 				(p.Partitions != cmp.Or(c.rounds.Partitions, readers) || p.Partitions != r.Log.Partitions) {
 				t.Errorf("%s: the plan has %d partitions, the job %d", name, p.Partitions, n)
 			}
-			if (p.Stripes > 1) != (c.name == "ridge, stripes") || (p.Carried > 0) != (c.name == "ridge, few rows") {
-				t.Errorf("%s: %d stripes, %d bytes of rows", name, p.Stripes, p.Carried)
+			if (p.Stripes > 1) != (c.name == "ridge, stripes") || (p.CarriedBytes > 0) != (c.name == "ridge, few rows") {
+				t.Errorf("%s: %d stripes, %d bytes of rows", name, p.Stripes, p.CarriedBytes)
 			}
 		}
 	}

@@ -88,7 +88,7 @@ func (t *AnswerTable) Table(measure string) table.Table {
 		return fmt.Sprintf(format, args...)
 	}
 	for _, r := range t.Rows {
-		name, v, shapley := report.Word(r.Name, 40), r.Worth, 0.0
+		name, v, shapley := report.Word(r.Name, 40), r.Contribution, 0.0
 		if r.Seen {
 			name = name + " *"
 		}
@@ -97,7 +97,7 @@ func (t *AnswerTable) Table(measure string) table.Table {
 		}
 		worth := v != nil
 		if !worth {
-			v = new(Worth)
+			v = new(Contribution)
 		} else if v.Shapley != nil {
 			shapley = *v.Shapley
 		}
@@ -124,8 +124,8 @@ type AnswerRow struct {
 	TrainedRows int64   `json:"trained_rows,omitempty"`
 	Lambda      float64 `json:"lambda,omitempty"`
 	Score
-	Worth *Worth `json:"worth,omitempty"`
-	Seen  bool   `json:"seen,omitempty"` // the recipe was drawn from some of its files
+	Contribution *Contribution `json:"worth,omitempty"`
+	Seen         bool          `json:"seen,omitempty"` // the recipe was drawn from some of its files
 }
 
 // Score measures how good predictions are.
@@ -156,8 +156,8 @@ func (i Interval) String() string {
 	return fmt.Sprintf("%.4f to %.4f", *i.Low, *i.High)
 }
 
-// Worth is the contribution of a group to R².
-type Worth struct {
+// Contribution is the contribution of a group to R².
+type Contribution struct {
 	R2       float64 `json:"r2"` // R² of all groups − R² without the group; negative if the group does harm
 	Interval         // of R2
 	// Shapley is Σ|S|!(k−|S|−1)!/k!·(R²(S ∪ g) − R²(S)) over the subsets S of the other groups (Shapley

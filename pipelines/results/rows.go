@@ -73,8 +73,8 @@ func (c RowCounts) Fields() string {
 	}
 	if c.Zones > 0 {
 		parts = append(parts, report.Groups(c.Zones)+
-			" times that name a zone although those of the training data name none, or the reverse; times without a zone are "+
-			"read as UTC")
+			" times that name a zone although times of the training data name none, or the reverse; times without a zone "+
+			"are read as UTC")
 	}
 	return strings.Join(parts, "; ")
 }

@@ -13,21 +13,21 @@ import (
 
 // AuditSums reports whether the sums belong to the rows, and the model to the sums.
 type AuditSums struct {
-	Rows    int64           `json:"rows"` // of the sums
-	Folds   int             `json:"folds"`
-	Levels  int             `json:"levels,omitempty"`  // number of levels that were compared separately
-	Data    *RowCounts      `json:"data,omitempty"`    // rows that the sums were compared with; nil for none
-	Weights *ridge.Residual `json:"weights,omitempty"` // nil without a model, or if the sums determine none
-	Holds   bool            `json:"holds"`
-	Why     []string        `json:"why,omitempty"` // what does not hold
+	Rows     int64           `json:"rows"` // of the sums
+	Folds    int             `json:"folds"`
+	Segments int             `json:"levels,omitempty"`  // number of levels that were compared separately
+	Data     *RowCounts      `json:"data,omitempty"`    // rows that the sums were compared with; nil for none
+	Weights  *ridge.Residual `json:"weights,omitempty"` // nil without a model, or if the sums determine none
+	Holds    bool            `json:"holds"`
+	Why      []string        `json:"why,omitempty"` // what does not hold
 }
 
 // WriteTo prints the result for people.
 func (r *AuditSums) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	levels := ""
-	if r.Levels > 0 {
-		levels = " of " + report.Counted(r.Levels, "level")
+	if r.Segments > 0 {
+		levels = " of " + report.Counted(r.Segments, "level")
 	}
 	fmt.Fprintf(&b, "sums      %s in %s%s\n", report.Counted64(r.Rows, "row"), report.Counted(r.Folds, "fold"), levels)
 	if r.Data != nil {
@@ -74,9 +74,9 @@ func (r *Sum) WriteTo(w io.Writer) (int64, error) {
 	if len(r.NewClasses) > 0 {
 		fmt.Fprintf(&b, "new       classes that the recipe does not have: %s\n", report.SomeOf(r.NewClasses))
 	}
-	if n := len(r.Levels); n > 0 {
-		fmt.Fprintf(&b, "levels    %s of %s\n", report.Counted(n, "level"), strings.Join(r.LevelColumns, ", "))
-		if last := r.Levels[n-1]; len(last.Members) > 1 {
+	if n := len(r.Segments); n > 0 {
+		fmt.Fprintf(&b, "levels    %s of %s\n", report.Counted(n, "level"), strings.Join(r.SegmentColumns, ", "))
+		if last := r.Segments[n-1]; len(last.Members) > 1 {
 			fmt.Fprintf(&b, "pooled    %s with fewer than %s, as one: %s\n", report.Counted(len(last.Members), "level"),
 				report.Counted64(r.MinRows, "row"), report.SomeOf(sums.NamesOf(last.Members)))
 		}

@@ -132,12 +132,12 @@ func find(text string) (*Fault, bool) {
 	return f, true
 }
 
-// Names of packages that begin errors. Those in inner and middle are removed after a colon, too: no
+// Names of packages that begin errors. Those in ioNames and nestedNames are removed after a colon, too: no
 // key of a configuration has such a name, and hardly any file.
 const (
-	inner  = "avroio|csvio|dataset|imageio|jsonlio|libsvmio|npyio|parquet|parquetio|safetensors|storage"
-	middle = "fourier|gram|pipelines|records|registry|ridge|transforms"
-	outer  = "activation|agop|align|bins|blas|calibrate|cg|chain|columns|command|compress|differences|disk|drift|" +
+	ioNames      = "avroio|csvio|dataset|imageio|jsonlio|libsvmio|npyio|parquet|parquetio|safetensors|storage"
+	nestedNames  = "fourier|gram|pipelines|records|registry|ridge|transforms"
+	leadingNames = "activation|agop|align|bins|blas|calibrate|cg|chain|columns|command|compress|differences|disk|drift|" +
 		"effects|exact|export|features|harmonic|image|iterative|join|kernel|labels|" +
 		"landmarks|learn|learned|learner|linear|lines|loss|maxout|messages|metric|models|onnx|option|page|" +
 		"paired|patches|pca|picture|points|preprocess|profile|pubsub|retrain|rounds|rows|scale|schema|" +
@@ -148,8 +148,8 @@ const (
 // first use, because that takes half a millisecond.
 var packageNames = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)("(?:[^"\\\n]|\\.)*")` +
-		`|^(?:(?:` + outer + `|` + middle + `): (?:(?:` + inner + `): )?|(?:` + inner + `): )` +
-		`|(: )(?:` + middle + `|` + inner + `): `)
+		`|^(?:(?:` + leadingNames + `|` + nestedNames + `): (?:(?:` + ioNames + `): )?|(?:` + ioNames + `): )` +
+		`|(: )(?:` + nestedNames + `|` + ioNames + `): `)
 })
 
 // Text returns the text of an error for users, without the names of packages.

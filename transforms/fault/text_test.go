@@ -15,7 +15,7 @@ func TestTextRemovesPackagePrefixes(t *testing.T) {
 	for text, want := range map[string]string{
 		"csvio: train.csv:183:7: \"abc\" is not a number":                   "train.csv:183:7: \"abc\" is not a number",
 		"--config: storage: open none.yaml: no such file":                   "--config: open none.yaml: no such file",
-		"pipelines: runner prism: storage: open f: denied":                  "runner prism: open f: denied",
+		"pipelines: the model of m: storage: open f: denied":                "the model of m: open f: denied",
 		"models: models: the directory does not exist":                      "models: the directory does not exist",
 		"gate not passed: r2 is 0\nstorage: create p: full\nm is complete":  "gate not passed: r2 is 0\ncreate p: full\nm is complete",
 		"--config: flags.yaml: features: \"many\" is not a number":          "--config: flags.yaml: features: \"many\" is not a number",
@@ -34,7 +34,8 @@ func TestTextRemovesPackagePrefixes(t *testing.T) {
 }
 
 // shown are beginnings of errors that are no packages: fields, jobs and encodings.
-var shown = strings.Fields(`brotli buckets event fill header intervals layout number numbers onehot space strict table`)
+var shown = strings.Fields(`brotli buckets event fill header intervals layout number numbers onehot space strict table
+	twosample`)
 
 // Every prefix with which errors of the program begin is known.
 func TestAllPackagePrefixesAreKnown(t *testing.T) {

@@ -18,7 +18,7 @@ func init() { transforms.RegisterSum[Audited](beginAudit) }
 type Audit struct{ Pass }
 
 // Audited is the result of an Audit: the values that package audit computes from the rows of each
-// fold (Left, level by level), and for each level the frequent rows that are counted separately.
+// fold (Left, segment by segment), and for each segment the frequent rows that are counted separately.
 type Audited struct {
 	Left   []uint64
 	Copies [][]profile.FrequentRow
@@ -42,7 +42,7 @@ func (a *Audited) Code(c *wire.Coder) {
 	for j := range a.Left {
 		c.Uint64(&a.Left[j])
 	}
-	wire.Each(c, &a.Copies, sums.MaxLevels+1, func(frequent *[]profile.FrequentRow) {
+	wire.List(c, &a.Copies, sums.MaxSegments+1, func(frequent *[]profile.FrequentRow) {
 		copies := profile.AppendFrequentRows(nil, *frequent)
 		c.Bytes(&copies, transforms.MaxState)
 		if c.Reading() {

@@ -15,7 +15,7 @@ import (
 )
 
 // FrequentRows returns the frequent rows that the readers of a pass have counted separately.
-func FrequentRows(reports []Report) ([]profile.FrequentRow, error) {
+func FrequentRows(reports []ShardReport) ([]profile.FrequentRow, error) {
 	var all []profile.FrequentRow
 	for _, r := range reports {
 		var err error
@@ -26,7 +26,7 @@ func FrequentRows(reports []Report) ([]profile.FrequentRow, error) {
 	return all, nil
 }
 
-// AddFrequentRows adds separately counted rows, encoded as in a Report, to others.
+// AddFrequentRows adds separately counted rows, encoded as in a ShardReport, to others.
 func AddFrequentRows(all []profile.FrequentRow, encoded []byte) ([]profile.FrequentRow, error) {
 	if len(encoded) == 0 {
 		return all, nil
@@ -41,8 +41,8 @@ func AddFrequentRows(all []profile.FrequentRow, encoded []byte) ([]profile.Frequ
 // copies holds frequent rows, and in which folds their copies are.
 type copies struct {
 	encoder  *preprocess.TargetEncoder
-	contents []profile.FrequentRow
-	groups   [][]group // groups of each content
+	frequent []profile.FrequentRow
+	groups   [][]group // groups of each frequent row
 }
 
 // group is a set of copies of one row in one fold that have equal features.
@@ -57,28 +57,28 @@ func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
 	if p.Spec.Frequent == nil {
 		return nil, nil
 	}
-	reports, err := transforms.ReadLines[Report](ctx, st.Reports)
+	reports, err := transforms.ReadLines[ShardReport](ctx, st.Reports)
 	if err != nil {
 		return nil, err
 	}
-	contents, err := FrequentRows(reports)
+	frequent, err := FrequentRows(reports)
 	if err != nil {
 		return nil, fmt.Errorf("gram: reports %s: %w", st.Reports, err)
 	}
-	return newCopies(p, contents)
+	return newCopies(p, frequent)
 }
 
-// newCopies assigns the copies of contents to folds.
-func newCopies(p *Pass, contents []profile.FrequentRow) (c *copies, err error) {
-	c = &copies{contents: contents}
+// newCopies assigns the copies of frequent rows to folds.
+func newCopies(p *Pass, frequent []profile.FrequentRow) (c *copies, err error) {
+	c = &copies{frequent: frequent}
 	if c.encoder, err = transforms.TargetEncoder(p.Spec.Recipe); err != nil {
 		return nil, err
 	}
-	for i := range c.contents {
-		content := &c.contents[i]
+	for i := range c.frequent {
+		row := &c.frequent[i]
 		var groups []group
-		for k := range content.Copies {
-			h := profile.CopyHash(content.Hash, k)
+		for k := range row.Copies {
+			h := profile.CopyHash(row.Hash, k)
 			fold, part := p.Spec.SumOf(h), c.encoder.Part(h)
 			at := slices.IndexFunc(groups, func(g group) bool { return g.fold == fold && c.encoder.Part(g.hash) == part })
 			if at < 0 {
@@ -92,15 +92,15 @@ func newCopies(p *Pass, contents []profile.FrequentRow) (c *copies, err error) {
 }
 
 // SumCopies adds to the sum of a fold the copies of frequent rows that are assigned to this fold.
-// contents are the rows that a directory of sums counts separately, r its recipe, and m the map of the
+// frequent are the rows that a directory of sums counts separately, r its recipe, and m the map of the
 // recipe. The classes are the sum's.
-func SumCopies(to *ridge.Sum, fold int, r *sums.Recipe, m features.Gridded, contents []profile.FrequentRow,
+func SumCopies(to *ridge.Sum, fold int, r *sums.Recipe, m features.Gridded, frequent []profile.FrequentRow,
 	threads int) error {
-	if len(contents) == 0 {
+	if len(frequent) == 0 {
 		return nil
 	}
 	p := &Pass{Pass: transforms.Pass{Target: &transforms.Labeling{Grid: r.TargetGrid}}, Spec: SpecOf(r, to.Shape().Outputs)}
-	c, err := newCopies(p, contents)
+	c, err := newCopies(p, frequent)
 	if err != nil {
 		return err
 	}
@@ -133,18 +133,18 @@ func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, thre
 		return nil
 	}
 	b.Reset(in)
-	for i := range c.contents {
-		content := &c.contents[i]
-		if len(content.X) != in {
-			return fmt.Errorf("gram: a frequent row has %d values, want %d", len(content.X), in)
+	for i := range c.frequent {
+		row := &c.frequent[i]
+		if len(row.X) != in {
+			return fmt.Errorf("gram: a frequent row has %d values, want %d", len(row.X), in)
 		}
 		for _, g := range c.groups[i] {
 			if g.fold != fold {
 				continue
 			}
-			b.X, b.Y, n = append(b.X, content.X...), append(b.Y, content.Y...), append(n, g.n)
-			if content.Weight > 0 {
-				b.Weights = append(b.Weights, content.Weight)
+			b.X, b.Y, n = append(b.X, row.X...), append(b.Y, row.Y...), append(n, g.n)
+			if row.Weight > 0 {
+				b.Weights = append(b.Weights, row.Weight)
 			}
 			c.encoder.Row(b.X[len(b.X)-in:], g.hash)
 			b.N++

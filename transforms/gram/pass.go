@@ -27,8 +27,8 @@ type Pass struct {
 func (p *Pass) Recipes() []*features.Sealed { return []*features.Sealed{&p.Spec.Recipe} }
 
 // Spec describes the sums of a Pass, and how Solve uses them. Solve reads the sums of one set of folds only,
-// so a pass with Levels is not solved, and neither is one with Random. SolveOptions and PassFollows are for
-// models with labels. Rows excludes Components, Levels, Frequent and Random.
+// so a pass with Segments is not solved, and neither is one with Random. SolveOptions and PassFollows are for
+// models with labels. Rows excludes Components, Segments, Frequent and Random.
 type Spec struct {
 	Recipe  features.Sealed `json:"recipe"`
 	Outputs int             `json:"outputs"`
@@ -40,14 +40,14 @@ type Spec struct {
 	// Weights is the grid of the weights of rows; nil if they have none.
 	Weights *profile.WeightGrid `json:"weights,omitempty"`
 	// Frequent describes frequent rows. The pass does not add their copies to a fold but counts them
-	// separately (Report.Copies), because readers sum independently; the solve
+	// separately (ShardReport.Copies), because readers sum independently; the solve
 	// assigns the copies to folds. It is nil if Pass.Copies assigns them, or if nothing does.
 	Frequent *profile.FrequentHashes `json:"frequent,omitempty"`
 	Listing
-	// Levels is not empty if the rows of different levels of a column are summed separately, each
-	// in a set of folds of its own. Levels[i] has the names of the levels in set i. If the last set
-	// has no names, it has the rows of all other levels.
-	Levels [][]string `json:"levels,omitempty"`
+	// Segments is not empty if the rows of different segments of a column are summed separately, each
+	// in a set of folds of its own. Segments[i] has the names of the segments in set i. If the last set
+	// has no names, it has the rows of all other segments.
+	Segments [][]string `json:"levels,omitempty"`
 	// PassFollows says that a later pass scores the rows of the first fold, so that the solve checks their classes
 	// and stores trials.
 	PassFollows bool `json:"pass_follows,omitempty"`
@@ -59,17 +59,17 @@ type Spec struct {
 	Random []uint64 `json:"random,omitempty"`
 }
 
-// SolveOptions says which values of λ a solve tries, and what it returns.
+// SolveOptions has the values of λ that a solve tries, and chooses what it returns.
 type SolveOptions struct {
 	ridge.LambdaSearch
 	// MayRefine says that rows can be summed again on a finer grid. FitReport.Coarse is then set if the
 	// best λ is not larger than FitReport.Floor, the λ that is equivalent to rounding the features.
 	MayRefine bool `json:"may_refine,omitempty"`
-	// Sketch says which sketches are computed.
+	// Sketch selects the sketches to compute.
 	Sketch Sketches `json:"sketch,omitempty"`
 }
 
-// Sketches says which sketches (ridge.Sketch) a solve computes.
+// Sketches selects the sketches (ridge.Sketch) that a solve computes.
 type Sketches string
 
 const (
@@ -78,18 +78,18 @@ const (
 	NoSketch    Sketches = "none" // none
 )
 
-// Listing says what reports contain about each row.
+// Listing chooses what reports contain about each row.
 type Listing struct {
 	// RowHashes says to report the hashes of the rows, and Positions their positions in the files;
-	// see Report.
+	// see ShardReport.
 	RowHashes bool `json:"contents,omitempty"`
 	Positions bool `json:"positions,omitempty"`
 }
 
 // Sums reads all rows of a Pass once, maps them to features, and stores the ridge sums of all folds
 // of each reader, part by part, in the directory of the State. It returns the stored runs of parts
-// (KV<int, []byte>, keyed by their first part, fold·NumParts + part; each a line of JSON), and a JSON Report for each
-// shard.
+// (KV<int, []byte>, keyed by their first part, fold·NumParts + part; each a line of JSON), and a JSON ShardReport for
+// each shard.
 //
 // If there are several stripes (transforms.Scan.Stripes), each element of a reader sums only the parts of one
 // ridge.Stripe.
@@ -124,13 +124,13 @@ func (f *sumsFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, eleme
 
 // validate panics if options exclude each other.
 func (s *Spec) validate() {
-	if s.Rows && (s.Components > 0 || s.Levels != nil || s.Frequent != nil || s.Random != nil) {
+	if s.Rows && (s.Components > 0 || s.Segments != nil || s.Frequent != nil || s.Random != nil) {
 		panic("gram: rows are stored, but not for an embedding, by level, by frequency or in an audit")
 	}
 }
 
-// NumSums returns the number of sums: one for each fold, of each level.
-func (s *Spec) NumSums() int { return s.Folds * max(1, len(s.Levels)) }
+// NumSums returns the number of sums: one for each fold, of each segment.
+func (s *Spec) NumSums() int { return s.Folds * max(1, len(s.Segments)) }
 
 // Shape returns the shape of the ridge sums of a pass over D features.
 func (p *Pass) Shape(dim int) ridge.Shape {

@@ -98,12 +98,12 @@ func sumParts(t *testing.T, p *Pass, shardBytes int64, runner string, sc transfo
 		t.Fatal(err)
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
-	st := State{Dir: dir, Reports: at("reports"), Sum: at("sum"), Fit: at("fit"), Weights: at("weights"),
+	st := State{Dir: dir, Reports: at("reports"), Sum: at("sum"), FitReport: at("fit"), Weights: at("weights"),
 		Trials: at("trials"), Sketch: at("spread")}
 	sc.Pass = uri
 	pipeline, s := beam.NewPipelineWithRoot()
 	parts, reports := Sums(s, sc, st)
-	transforms.Write(s, st.Fit, Solve(s, sc, st, Index(s, sc, st, Merge(s, sc, st, parts), reports)))
+	transforms.Write(s, st.FitReport, Solve(s, sc, st, Index(s, sc, st, Merge(s, sc, st, parts), reports)))
 	if _, err := prismtest.Runners[runner](ctx, pipeline); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 	for _, regression := range []bool{false, true} {
 		lines := labelledTable(3000, regression)
 		want, st := sumParts(t, labelledPass(t, lines, 1, regression), 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
-		fit, weights := readFile(t, st.Fit), readFile(t, st.Weights)
+		fit, weights := readFile(t, st.FitReport), readFile(t, st.Weights)
 		shuffled := append([]string(nil), lines...)
 		rand.New(rand.NewPCG(1, 1)).Shuffle(len(shuffled),
 			func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
@@ -169,7 +169,7 @@ func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 			if !bytes.Equal(got, want) {
 				t.Errorf("%s: other sums", c.name)
 			}
-			if !bytes.Equal(readFile(t, st.Fit), fit) || !bytes.Equal(readFile(t, st.Weights), weights) {
+			if !bytes.Equal(readFile(t, st.FitReport), fit) || !bytes.Equal(readFile(t, st.Weights), weights) {
 				t.Errorf("%s: other weights", c.name)
 			}
 		}
@@ -225,19 +225,20 @@ func TestResolveMakesTheSameModelFromTheSums(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	weights, fit := readFile(t, st.Weights), readFile(t, st.Fit)
+	weights, fit := readFile(t, st.Weights), readFile(t, st.FitReport)
 	again := st
-	again.Fit, again.Weights = st.Fit+"2", st.Weights+"2"
+	again.FitReport, again.Weights = st.FitReport+"2", st.Weights+"2"
 	pipeline, s := beam.NewPipelineWithRoot()
-	transforms.Write(s, again.Fit, Solve(s, transforms.Scan{Pass: uri, Readers: 1, Threads: 1}, again, beam.Impulse(s)))
+	sc := transforms.Scan{Pass: uri, Readers: 1, Threads: 1}
+	transforms.Write(s, again.FitReport, Solve(s, sc, again, beam.Impulse(s)))
 	if _, err := prismtest.Runners["direct"](ctx, pipeline); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(readFile(t, again.Fit), fit) || !bytes.Equal(readFile(t, again.Weights), weights) {
+	if !bytes.Equal(readFile(t, again.FitReport), fit) || !bytes.Equal(readFile(t, again.Weights), weights) {
 		t.Error("another model")
 	}
 	var report FitReport
-	if fit, err = storage.ReadState(ctx, st.Fit, 1<<30); err != nil {
+	if fit, err = storage.ReadState(ctx, st.FitReport, 1<<30); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(fit, &report); err != nil || report.Rows != 1000 || len(report.Table) != 2 {

@@ -23,7 +23,7 @@ type readerSums struct {
 	reader    *transforms.Reader
 	dir       string
 	lines     []int64 // lines of the rows of the current shard
-	reports   []Report
+	reports   []ShardReport
 	firstOpen int // index of the first report since the last checkpoint
 	checkpoints
 	final       []storedRun // runs with all rows of the reader; nil until these are stored
@@ -50,7 +50,7 @@ func newReaderSums(r *transforms.Reader, p *Pass, dir string) (*readerSums, erro
 
 // add adds a block of rows.
 func (s *readerSums) add(ctx context.Context, at profile.ShardStart, b *rowio.Block) error {
-	if s.listsContents {
+	if s.listsRowHashes {
 		s.lines = append(s.lines, b.Lines...)
 	}
 	if err := s.Accumulator.add(at, b); err != nil || !s.pass.Spec.Rows {
@@ -62,8 +62,8 @@ func (s *readerSums) add(ctx context.Context, at profile.ShardStart, b *rowio.Bl
 
 // done takes the report of a shard after its last row.
 func (s *readerSums) done(r *dataset.Report) error {
-	s.reports = append(s.reports, Report{Report: *r, RowHashes: s.TakeRowHashes(), Positions: s.lines,
-		Levels: s.levels.take()})
+	s.reports = append(s.reports, ShardReport{Report: *r, RowHashes: s.TakeRowHashes(), Positions: s.lines,
+		Segments: s.segments.take()})
 	s.lines = nil
 	return nil
 }
@@ -78,7 +78,7 @@ func (s *readerSums) flush() {
 		if s.all.copies != nil && s.reader.Stripe == 0 {
 			r.Copies = profile.AppendFrequentRows(nil, s.all.copies.Rows())
 		}
-		r.Levels = append(r.Levels, s.levels.copies()...)
+		r.Segments = append(r.Segments, s.segments.copies()...)
 	}
 	s.begin()
 }
@@ -102,8 +102,8 @@ func (s *readerSums) store(ctx context.Context, name string) (all, stores []stor
 
 // savedSums is the state of a checkpoint.
 type savedSums struct {
-	Runs    []storedRun `json:"parts"`
-	Reports []Report    `json:"reports"`
+	Runs    []storedRun   `json:"parts"`
+	Reports []ShardReport `json:"reports"`
 }
 
 // Save implements transforms.Saver. The sums are in files of their own.

@@ -172,7 +172,7 @@ func checkReports(t *testing.T, r readerRun, contents bool) {
 	var used int64
 	hashes := 0
 	for _, line := range r.reports {
-		var report Report
+		var report ShardReport
 		if err := json.Unmarshal([]byte(line), &report); err != nil {
 			t.Fatal(err)
 		}

@@ -13,10 +13,10 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Report is the dataset.Report of a shard, with further counts. Rows of several shards share a
+// ShardReport is the dataset.Report of a shard, with further counts. Rows of several shards share a
 // block, so only the first report of a reader, or the first after a checkpoint, counts features
 // beyond the grid, for all shards up to the next checkpoint.
-type Report struct {
+type ShardReport struct {
 	dataset.Report
 	Saturated int64 `json:"saturated,omitempty"`
 	// Copies holds the separately counted rows (Spec.Frequent), encoded by profile.AppendFrequentRows.
@@ -25,16 +25,16 @@ type Report struct {
 	// the lines of the rows in its file.
 	RowHashes []byte  `json:"contents,omitempty"`
 	Positions []int64 `json:"positions,omitempty"`
-	// Levels reports the rows of each level, if they are summed by level. A level may occur several times.
-	Levels []LevelReport `json:"levels,omitempty"`
+	// Segments reports the rows of each segment, if they are summed by segment. A segment may occur several times.
+	Segments []SegmentReport `json:"levels,omitempty"`
 }
 
 // joinReports joins the reports of a shard, one from each stripe, into one. They agree about the rows,
 // unless a stripe could not read the shard; its report then counts. Only one stripe reports the rest.
 func joinReports(lines [][]byte) ([][]byte, error) {
-	joined := map[dataset.Shard]*Report{}
+	joined := map[dataset.Shard]*ShardReport{}
 	for _, line := range lines {
-		var r Report
+		var r ShardReport
 		if err := json.Unmarshal(line, &r); err != nil {
 			return nil, fmt.Errorf("gram: report of a shard: %w", err)
 		}
@@ -43,7 +43,7 @@ func joinReports(lines [][]byte) ([][]byte, error) {
 			joined[r.Shard] = &r
 			continue
 		}
-		switch broken := func(r *Report) bool { return r.Fault != "" || r.Stopped }; {
+		switch broken := func(r *ShardReport) bool { return r.Fault != "" || r.Stopped }; {
 		case broken(one): // keep its fault
 		case broken(&r):
 			one.Report = r.Report
@@ -53,7 +53,7 @@ func joinReports(lines [][]byte) ([][]byte, error) {
 		}
 		one.Saturated += r.Saturated
 		one.Copies, one.RowHashes = append(one.Copies, r.Copies...), append(one.RowHashes, r.RowHashes...)
-		one.Positions, one.Levels = append(one.Positions, r.Positions...), append(one.Levels, r.Levels...)
+		one.Positions, one.Segments = append(one.Positions, r.Positions...), append(one.Segments, r.Segments...)
 	}
 	out := make([][]byte, 0, len(joined))
 	err := transforms.EmitJSON(func(line []byte) { out = append(out, line) }, slices.Collect(maps.Values(joined))...)
@@ -61,40 +61,40 @@ func joinReports(lines [][]byte) ([][]byte, error) {
 	return out, err
 }
 
-// LevelReport reports on the rows of one level. Copies and RowHashes are as in the Report.
-type LevelReport struct {
-	Level     int     `json:"level"` // index in Spec.Levels
+// SegmentReport reports on the rows of one segment. Copies and RowHashes are as in the ShardReport.
+type SegmentReport struct {
+	Segment   int     `json:"level"` // index in Spec.Segments
 	Rows      int64   `json:"rows,omitempty"`
 	Classes   []int64 `json:"classes,omitempty"` // rows of each class
 	Copies    []byte  `json:"copies,omitempty"`
 	RowHashes []byte  `json:"contents,omitempty"`
 }
 
-// byLevel divides the rows of a block by their levels; see Spec.Levels.
-type byLevel struct {
-	rows    []levelRows
+// bySegment divides the rows of a block by their segments; see Spec.Segments.
+type bySegment struct {
+	rows    []segmentRows
 	index   map[string]int
 	classes int
 	counts  bool        // count rows; only one stripe does
-	others  bool        // the last set has the rows of all levels without a set of their own
-	indices [][]int     // of the rows of each level in the block that is divided
-	block   rowio.Block // scratch: the rows of a level
+	others  bool        // the last set has the rows of all segments without a set of their own
+	indices [][]int     // of the rows of each segment in the block that is divided
+	block   rowio.Block // scratch: the rows of a segment
 }
 
-// levelRows are the rows of a level since the last report.
-type levelRows struct {
+// segmentRows are the rows of a segment since the last report.
+type segmentRows struct {
 	perSet
 	rows    int64
 	classes []int64
 }
 
-func newByLevel(p *Pass, counts bool) *byLevel {
-	l := &byLevel{rows: make([]levelRows, len(p.Spec.Levels)), index: map[string]int{}, counts: counts,
-		indices: make([][]int, len(p.Spec.Levels))}
+func newBySegment(p *Pass, counts bool) *bySegment {
+	l := &bySegment{rows: make([]segmentRows, len(p.Spec.Segments)), index: map[string]int{}, counts: counts,
+		indices: make([][]int, len(p.Spec.Segments))}
 	if p.Target != nil && p.Target.Grid == nil {
 		l.classes = p.Spec.Outputs
 	}
-	for i, names := range p.Spec.Levels {
+	for i, names := range p.Spec.Segments {
 		l.others = len(names) == 0
 		for _, name := range names {
 			l.index[name] = i
@@ -103,37 +103,37 @@ func newByLevel(p *Pass, counts bool) *byLevel {
 	return l
 }
 
-// each calls add with the rows of each level in a block.
-func (l *byLevel) each(b *rowio.Block, add func(level int, counts *levelRows, b *rowio.Block) error) error {
+// each calls add with the rows of each segment in a block.
+func (l *bySegment) each(b *rowio.Block, add func(segment int, counts *segmentRows, b *rowio.Block) error) error {
 	for i := range l.indices {
 		l.indices[i] = l.indices[i][:0]
 	}
 	for i := range b.N {
-		level, known := l.index[b.Levels[i]]
+		segment, known := l.index[b.Segments[i]]
 		if !known && l.others {
-			level = len(l.rows) - 1
+			segment = len(l.rows) - 1
 		} else if !known {
-			return fmt.Errorf("gram: level %q did not occur when rows were counted; were files replaced?", b.Levels[i])
+			return fmt.Errorf("gram: level %q did not occur when rows were counted; were files replaced?", b.Segments[i])
 		}
-		l.indices[level] = append(l.indices[level], i)
+		l.indices[segment] = append(l.indices[segment], i)
 	}
-	for level, indices := range l.indices {
+	for segment, indices := range l.indices {
 		if len(indices) == 0 {
 			continue
 		}
-		counts := &l.rows[level]
+		counts := &l.rows[segment]
 		selected := selectRows(&l.block, b, indices)
 		if l.counts {
 			counts.count(selected, l.classes)
 		}
-		if err := add(level, counts, selected); err != nil {
+		if err := add(segment, counts, selected); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *levelRows) count(b *rowio.Block, classes int) {
+func (l *segmentRows) count(b *rowio.Block, classes int) {
 	l.rows += int64(b.N)
 	if classes == 0 {
 		return
@@ -147,7 +147,7 @@ func (l *levelRows) count(b *rowio.Block, classes int) {
 }
 
 // take returns the reports about the rows since the last call, without separately counted copies.
-func (l *byLevel) take() (reports []LevelReport) {
+func (l *bySegment) take() (reports []SegmentReport) {
 	if l == nil || !l.counts {
 		return nil
 	}
@@ -156,22 +156,22 @@ func (l *byLevel) take() (reports []LevelReport) {
 		if counts.rows == 0 {
 			continue
 		}
-		reports = append(reports, LevelReport{Level: i, Rows: counts.rows, Classes: counts.classes,
-			RowHashes: counts.contents})
-		counts.rows, counts.classes, counts.contents = 0, nil, nil
+		reports = append(reports, SegmentReport{Segment: i, Rows: counts.rows, Classes: counts.classes,
+			RowHashes: counts.rowHashes})
+		counts.rows, counts.classes, counts.rowHashes = 0, nil, nil
 	}
 	return reports
 }
 
 // copies returns reports of the rows that were counted separately.
-func (l *byLevel) copies() (reports []LevelReport) {
+func (l *bySegment) copies() (reports []SegmentReport) {
 	if l == nil || !l.counts {
 		return nil
 	}
 	for i := range l.rows {
 		if a := l.rows[i].copies; a != nil {
 			if all := a.Rows(); len(all) > 0 {
-				reports = append(reports, LevelReport{Level: i, Copies: profile.AppendFrequentRows(nil, all)})
+				reports = append(reports, SegmentReport{Segment: i, Copies: profile.AppendFrequentRows(nil, all)})
 			}
 		}
 	}

@@ -45,7 +45,7 @@ func TestStripesReportEachShardOnce(t *testing.T) {
 // A shard that one stripe could not read is not complete, even if the others have read it, and stripes that
 // read different rows are an error.
 func TestStripesMustAgreeOnTheRows(t *testing.T) {
-	line := func(r Report) []byte {
+	line := func(r ShardReport) []byte {
 		data, err := json.Marshal(r)
 		if err != nil {
 			t.Fatal(err)
@@ -53,14 +53,15 @@ func TestStripesMustAgreeOnTheRows(t *testing.T) {
 		return data
 	}
 	of := func(rows int64, fault string) []byte {
-		return line(Report{Report: dataset.Report{RowCounts: dataset.RowCounts{Rows: rows}, Fault: fault}, Saturated: rows})
+		return line(ShardReport{Report: dataset.Report{RowCounts: dataset.RowCounts{Rows: rows}, Fault: fault},
+			Saturated: rows})
 	}
 	for _, lines := range [][][]byte{{of(3, ""), of(1, "gone")}, {of(1, "gone"), of(3, "")}} {
 		joined, err := joinReports(lines)
 		if err != nil || len(joined) != 1 {
 			t.Fatalf("%s: %v", joined, err)
 		}
-		var r Report
+		var r ShardReport
 		if err := json.Unmarshal(joined[0], &r); err != nil || r.Fault != "gone" || r.Rows != 1 || r.Saturated != 4 {
 			t.Errorf("%s: %v", joined[0], err)
 		}

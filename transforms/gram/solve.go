@@ -26,7 +26,7 @@ import (
 func init() { beam.RegisterDoFn(reflect.TypeFor[*solveFn]()) }
 
 // Solve computes the model on one worker, from the parts of the index: it writes the
-// files of the State, and returns the content of State.Fit. It starts with the element of
+// files of the State, and returns the content of State.FitReport. It starts with the element of
 // ready, which comes from Index, or from an Impulse if an earlier pipeline has written
 // the index.
 func Solve(s beam.Scope, sc transforms.Scan, st State, ready beam.PCollection) beam.PCollection {
@@ -46,7 +46,7 @@ func (f *solveFn) ProcessElement(ctx context.Context, _ []byte) ([]byte, error) 
 	return report, fault.Wrap(fault.Internal, err)
 }
 
-// FitReport is the content of State.Fit. A Coarse report has only Lambda, Rows and Floor; the report on an embedding
+// FitReport is the content of State.FitReport. A Coarse report has only Lambda, Rows and Floor; the report on an embedding
 // has only Rows, Components, Floor and WeightsSHA256.
 type FitReport struct {
 	Lambda float64          `json:"lambda"`
@@ -67,21 +67,23 @@ type FitReport struct {
 	// FirstRows is the number of rows of the first fold, without which the trials and held-out weights were fitted.
 	FirstRows int64 `json:"first_rows,omitempty"`
 	// Sketch is the sketch of all rows, and FirstSketch judges the rows of the first fold; nil for none.
-	Sketch      *Sketch `json:"sketch,omitempty"`
-	FirstSketch *Sketch `json:"first_sketch,omitempty"`
+	Sketch      *SketchReport `json:"sketch,omitempty"`
+	FirstSketch *SketchReport `json:"first_sketch,omitempty"`
 	// Discriminants, for classes, are the discriminants on the rows of the first fold, by the weights of HeldOutSHA256.
 	Discriminants []ridge.Discriminant `json:"discriminants,omitempty"`
 }
 
-// Sketch describes a ridge.Sketch, which estimates how far features are from the features of the
+// SketchReport describes a ridge.Sketch, which estimates how far features are from the features of the
 // training rows.
-type Sketch struct {
+type SketchReport struct {
 	Probes   int     `json:"probes"` // number of outputs of the Sketch
 	Leverage float64 `json:"leverage"`
 	Within   bool    `json:"within,omitempty"` // it judges rows that it was computed from
 }
 
-func sketchOf(s *ridge.Sketch) *Sketch { return &Sketch{Probes: s.Linear.K, Leverage: s.Leverage} }
+func newSketchReport(s *ridge.Sketch) *SketchReport {
+	return &SketchReport{Probes: s.Linear.K, Leverage: s.Leverage}
+}
 
 // WeightDigests holds the digests of the files that a solve writes.
 type WeightDigests struct {
@@ -102,7 +104,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	fitted, report, err := s.fit(ctx)
+	stored, report, err := s.fit(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +112,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	if report.Coarse {
 		return json.Marshal(report)
 	}
-	for _, file := range f.State.files(&report.WeightDigests, fitted) {
+	for _, file := range f.State.files(&report.WeightDigests, stored) {
 		if file.model == nil {
 			continue
 		}
@@ -177,23 +179,23 @@ func (s *solver) addRuns(ctx context.Context, to *ridge.Sum, fold int) error {
 }
 
 // fit returns the models of a solve.
-func (s *solver) fit(ctx context.Context) (fitted fits, report FitReport, err error) {
+func (s *solver) fit(ctx context.Context) (stored storedModels, report FitReport, err error) {
 	spec := s.pass.Spec
 	if spec.Components > 0 { // the rows have no labels
-		fitted, report, err = s.components()
-		return fitted, report, fault.Wrap(fault.Data, err)
+		stored, report, err = s.components()
+		return stored, report, fault.Wrap(fault.Data, err)
 	}
 	if classes := s.pass.Target.Classes; spec.FitWithoutFirst && classes != nil && spec.PassFollows {
 		head, err := s.firstHead(ctx)
 		if err != nil {
-			return fitted, report, err
+			return stored, report, err
 		}
 		if err := checkHeldOut(head, s.source.Shape, classes.Classes); err != nil {
-			return fitted, report, fault.Wrap(fault.Data, err)
+			return stored, report, fault.Wrap(fault.Data, err)
 		}
 	}
-	fitted, report, err = s.ridge()
-	return fitted, report, fault.Wrap(fault.Data, err)
+	stored, report, err = s.ridge()
+	return stored, report, fault.Wrap(fault.Data, err)
 }
 
 // firstHead returns the head of the sum of the first fold.
@@ -206,8 +208,8 @@ func (s *solver) firstHead(ctx context.Context) ([]float64, error) {
 	return loadPart(ctx, s.state.Dir, s.runs, 0)
 }
 
-// fits are the models that a solve stores; nil for those that it does not have.
-type fits struct{ weights, heldOut, trials, sketch *linear.Model }
+// storedModels are the models that a solve stores; nil for those that it does not have.
+type storedModels struct{ weights, heldOut, trials, sketch *linear.Model }
 
 // weightsFile is a file of weights with its digest, "" if there is none.
 type weightsFile struct {
@@ -217,14 +219,14 @@ type weightsFile struct {
 }
 
 // files returns the files of the models.
-func (st State) files(w *WeightDigests, f fits) []weightsFile {
+func (st State) files(w *WeightDigests, f storedModels) []weightsFile {
 	return []weightsFile{{st.Weights, &w.WeightsSHA256, f.weights}, {st.HeldOut, &w.HeldOutSHA256, f.heldOut},
 		{st.Trials, &w.TrialsSHA256, f.trials}, {st.Sketch, &w.SketchSHA256, f.sketch}}
 }
 
 // Check returns an error unless all files of weights are as the solve wrote them.
 func (st State) Check(ctx context.Context, w WeightDigests) error {
-	for _, file := range st.files(&w, fits{}) {
+	for _, file := range st.files(&w, storedModels{}) {
 		if *file.sha256 == "" && file.name != st.Weights {
 			continue
 		}
@@ -256,45 +258,47 @@ func (s *solver) floor() float64 {
 
 // ridge returns the fit to all rows and the sketch of the rows. If requested, it also returns the fit
 // without the first fold: one for each λ of a path, if that is not too large.
-func (s *solver) ridge() (fits, FitReport, error) {
+func (s *solver) ridge() (storedModels, FitReport, error) {
 	p, shape, opts := s.pass, s.source.Shape, s.ridgeOptions()
 	solve := ridge.Solve
 	if p.Rule.Ordered() {
 		solve = ridge.SolveChain
 	}
-	fit, err := solve(opts)
+	solution, err := solve(opts)
 	if err != nil {
-		return fits{}, FitReport{}, err
+		return storedModels{}, FitReport{}, err
 	}
-	if fit.Coarse {
-		return fits{}, FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Coarse: true}, nil
+	if solution.Coarse {
+		return storedModels{}, FitReport{Lambda: solution.Lambda, Rows: solution.Rows, Coarse: true}, nil
 	}
 	weights := func(f *ridge.Solution) *linear.Model {
 		return &linear.Model{W: f.Weights, B: f.Intercept, K: shape.Outputs, D: shape.Dim}
 	}
-	fitted := fits{weights: weights(fit), trials: joined(fit.Trials, shape)}
-	report := FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table, FoldErrors: fit.FoldErrors,
-		Variance: fit.Variance, FoldVariance: fit.FoldVariance, FirstRows: fit.FirstRows}
-	if h := fit.WithoutFirst; h != nil {
+	stored := storedModels{weights: weights(solution), trials: joined(solution.Trials, shape)}
+	report := FitReport{Lambda: solution.Lambda, Rows: solution.Rows, Table: solution.Table,
+		FoldErrors: solution.FoldErrors, Variance: solution.Variance, FoldVariance: solution.FoldVariance,
+		FirstRows: solution.FirstRows}
+	if h := solution.WithoutFirst; h != nil {
 		if p.Target.Classes != nil && h.Discriminants == nil {
-			return fitted, report, fmt.Errorf("gram: none of %d rows is in the first of %d folds, whose scores "+
-				"give the probabilities; add sums of more rows, or leave out --calibrate", fit.Rows, p.Spec.AllFolds())
+			return stored, report, fmt.Errorf("gram: none of %d rows is in the first of %d folds, whose scores "+
+				"give the probabilities; add sums of more rows, or leave out --calibrate", solution.Rows,
+				p.Spec.AllFolds())
 		}
-		fitted.heldOut, report.Discriminants = weights(h), h.Discriminants
-		report.FirstRows = max(fit.FirstRows, h.FirstRows)
+		stored.heldOut, report.Discriminants = weights(h), h.Discriminants
+		report.FirstRows = max(solution.FirstRows, h.FirstRows)
 	}
-	if fit.Sketch == nil {
-		return fitted, report, nil
+	if solution.Sketch == nil {
+		return stored, report, nil
 	}
-	fitted.sketch, report.Sketch = fit.Sketch.Linear, sketchOf(fit.Sketch)
-	if trials := fitted.trials; trials != nil && shape.Regression && opts.FirstSketch {
-		first := cmp.Or(fit.FirstSketch, fit.Sketch)
-		report.FirstSketch = sketchOf(first)
-		report.FirstSketch.Within = first == fit.Sketch
+	stored.sketch, report.Sketch = solution.Sketch.Linear, newSketchReport(solution.Sketch)
+	if trials := stored.trials; trials != nil && shape.Regression && opts.FirstSketch {
+		first := cmp.Or(solution.FirstSketch, solution.Sketch)
+		report.FirstSketch = newSketchReport(first)
+		report.FirstSketch.Within = first == solution.Sketch
 		trials.W, trials.B = append(trials.W, first.Linear.W...), append(trials.B, first.Linear.B...)
 		trials.K += first.Linear.K
 	}
-	return fitted, report, nil
+	return stored, report, nil
 }
 
 // ridgeOptions returns the options of a solve.
@@ -344,21 +348,21 @@ func joined(fits []*ridge.Solution, shape ridge.Shape) *linear.Model {
 }
 
 // components returns the principal components of the features.
-func (s *solver) components() (fits, FitReport, error) {
+func (s *solver) components() (storedModels, FitReport, error) {
 	p := s.pass
 	step, ranges := ridge.GridOf(s.m, p.Spec.Steps)
 	sum := ridge.NewSum(s.source.Shape)
 	if err := s.source.Add(sum, 0); err != nil {
-		return fits{}, FitReport{}, err
+		return storedModels{}, FitReport{}, err
 	}
 	fit, err := pca.Solve(sum, pca.Options{Components: p.Spec.Components, Step: step, Ranges: ranges, Seed: p.Seed,
 		Threads: s.threads})
 	if err != nil {
-		return fits{}, FitReport{}, err
+		return storedModels{}, FitReport{}, err
 	}
 	report := FitReport{Rows: sum.Rows()}
 	for i, v := range fit.Variance {
 		report.Components = append(report.Components, models.Component{Variance: v, Share: fit.Ratio[i]})
 	}
-	return fits{weights: fit.Linear}, report, nil
+	return storedModels{weights: fit.Linear}, report, nil
 }

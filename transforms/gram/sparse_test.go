@@ -122,7 +122,7 @@ func TestReadersCutALargeFile(t *testing.T) {
 			}
 			seen += head[2] + head[3]
 		}, func(line []byte) {
-			var r Report
+			var r ShardReport
 			if err := json.Unmarshal(line, &r); err != nil || r.Fault != "" {
 				t.Errorf("%s: %v", line, err)
 			}

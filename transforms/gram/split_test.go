@@ -37,7 +37,7 @@ func splitFold(uri string) *sumsFn {
 }
 
 // piece runs the reader on the range of the tracker.
-func (f *sumsFn) piece(t *testing.T, tracker sdf.RTracker) (parts map[int]storedRun, reports []Report) {
+func (f *sumsFn) piece(t *testing.T, tracker sdf.RTracker) (parts map[int]storedRun, reports []ShardReport) {
 	t.Helper()
 	f.Setup()
 	defer f.Teardown()
@@ -49,7 +49,7 @@ func (f *sumsFn) piece(t *testing.T, tracker sdf.RTracker) (parts map[int]stored
 		}
 		parts[key] = st
 	}, func(line []byte) {
-		var r Report
+		var r ShardReport
 		if err := json.Unmarshal(line, &r); err != nil {
 			t.Error(err)
 		}

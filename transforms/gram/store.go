@@ -33,8 +33,8 @@ type State struct {
 	Dir     string // directory of the merged parts
 	Reports string // reports of the pass, as WriteLines writes them
 	// Sum is the index of the merged parts. If it exists, the sum and the reports are complete.
-	Sum string
-	Fit string // the result: λ, the table of the path
+	Sum       string
+	FitReport string // the result, a FitReport
 	// Weights is a safetensors file of the fit.
 	Weights string
 	// HeldOut holds the weights of the fit without the first fold, if the Spec asks for it.

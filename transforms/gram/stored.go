@@ -83,7 +83,7 @@ func (w *SumsWriter) Put(ctx context.Context, run int, values func(key int) ([]f
 }
 
 // Close writes the reports, and then the index.
-func (w *SumsWriter) Close(ctx context.Context, reports []Report) error {
+func (w *SumsWriter) Close(ctx context.Context, reports []ShardReport) error {
 	var data [][]byte
 	err := transforms.EmitJSON(func(line []byte) { data = append(data, line) }, reports...)
 	if err != nil {

@@ -25,16 +25,16 @@ func SpecOf(r *sums.Recipe, classes int) Spec {
 // Accumulator sums rows from any source: call NewAccumulator, then Add, then Parts. The Pass must not have
 // Pass.Copies. An Accumulator is not safe for concurrent use.
 type Accumulator struct {
-	pass          *Pass
-	shape         ridge.Shape
-	stripe        ridge.Stripe
-	folds         []*foldSum // level by level; nil for a fold without a part in the stripe
-	assigner      *profile.Assigner
-	encoder       *preprocess.TargetEncoder
-	levels        *byLevel // nil if all rows are summed together
-	all           perSet
-	hashes        []uint64
-	listsContents bool // list the hashes of the rows
+	pass           *Pass
+	shape          ridge.Shape
+	stripe         ridge.Stripe
+	folds          []*foldSum // segment by segment; nil for a fold without a part in the stripe
+	assigner       *profile.Assigner
+	encoder        *preprocess.TargetEncoder
+	segments       *bySegment // nil if all rows are summed together
+	all            perSet
+	hashes         []uint64
+	listsRowHashes bool // list the hashes of the rows
 
 	notFrequent []int       // scratch: indices of the rows of a block that are not counted separately
 	restBlock   rowio.Block // scratch: these rows
@@ -42,8 +42,8 @@ type Accumulator struct {
 
 // perSet holds what is collected about the rows of a set of folds, in addition to their sums.
 type perSet struct {
-	copies   *profile.CopyCounter // nil if no rows are counted separately
-	contents []byte               // see TakeRowHashes
+	copies    *profile.CopyCounter // nil if no rows are counted separately
+	rowHashes []byte               // see TakeRowHashes
 }
 
 // NewAccumulator returns an Accumulator without rows, for one stripe of the sums.
@@ -53,7 +53,7 @@ func NewAccumulator(t transforms.Task, stripe int, p *Pass) (*Accumulator, error
 	if err != nil {
 		return nil, err
 	}
-	s := &Accumulator{pass: p, assigner: p.Assigner(), listsContents: p.Spec.RowHashes && stripe == 0}
+	s := &Accumulator{pass: p, assigner: p.Assigner(), listsRowHashes: p.Spec.RowHashes && stripe == 0}
 	if s.encoder, err = transforms.TargetEncoder(p.Spec.Recipe); err != nil {
 		return nil, err
 	}
@@ -83,8 +83,8 @@ func NewAccumulator(t transforms.Task, stripe int, p *Pass) (*Accumulator, error
 		}
 		s.folds = append(s.folds, f)
 	}
-	if len(p.Spec.Levels) > 0 {
-		s.levels = newByLevel(p, stripe == 0)
+	if len(p.Spec.Segments) > 0 {
+		s.segments = newBySegment(p, stripe == 0)
 	}
 	s.startCopyCounts()
 	return s, nil
@@ -103,11 +103,11 @@ func (s *Accumulator) startCopyCounts() {
 
 // sets returns the perSet of each set of folds.
 func (s *Accumulator) sets() (all []*perSet) {
-	if s.levels == nil {
+	if s.segments == nil {
 		return []*perSet{&s.all}
 	}
-	for i := range s.levels.rows {
-		all = append(all, &s.levels.rows[i].perSet)
+	for i := range s.segments.rows {
+		all = append(all, &s.segments.rows[i].perSet)
 	}
 	return all
 }
@@ -117,18 +117,18 @@ func (s *Accumulator) Add(b *rowio.Block) error { return s.add(profile.ShardStar
 
 // add adds rows of a shard that begins at the place at.
 func (s *Accumulator) add(at profile.ShardStart, b *rowio.Block) error {
-	if s.levels == nil {
+	if s.segments == nil {
 		return s.addTo(0, &s.all, at, b)
 	}
-	return s.levels.each(b, func(level int, counts *levelRows, b *rowio.Block) error {
+	return s.segments.each(b, func(level int, counts *segmentRows, b *rowio.Block) error {
 		return s.addTo(level*s.pass.Spec.Folds, &counts.perSet, at, b)
 	})
 }
 
 // addTo adds rows of a shard to the set of folds that begins with fold first.
 func (s *Accumulator) addTo(first int, set *perSet, at profile.ShardStart, b *rowio.Block) (err error) {
-	if s.listsContents {
-		set.contents = s.assigner.AppendRowHashes(set.contents, b)
+	if s.listsRowHashes {
+		set.rowHashes = s.assigner.AppendRowHashes(set.rowHashes, b)
 	}
 	if len(s.folds) == 1 && s.encoder == nil && set.copies == nil {
 		s.folds[0].rows.Add(b, 0, b.N)
@@ -152,9 +152,9 @@ func (s *Accumulator) addTo(first int, set *perSet, at profile.ShardStart, b *ro
 // TakeRowHashes returns the hashes of the rows that were added since the last call, from
 // profile.Assigner.AppendRowHashes. It returns nil if the pass does not list rows.
 func (s *Accumulator) TakeRowHashes() []byte {
-	c := s.all.contents
-	s.all.contents = nil
-	return c
+	hashes := s.all.rowHashes
+	s.all.rowHashes = nil
+	return hashes
 }
 
 // flush adds all collected rows to the sums. It returns the number of features beyond the grid since the last call.

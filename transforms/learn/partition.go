@@ -120,7 +120,7 @@ func (p *partition) run(ctx context.Context, known bool) error {
 		if known {
 			err = p.replay(ctx, worker)
 		} else {
-			err = p.follow(ctx, worker)
+			err = p.learnArriving(ctx, worker)
 		}
 	}
 	if err != nil {
@@ -151,9 +151,9 @@ func (p *partition) replay(ctx context.Context, worker iterative.Worker) error {
 	return nil
 }
 
-// follow passes the filled blocks to the worker, and frees them. If all rows were read, the blocks may be cached for
+// learnArriving passes the filled blocks to the worker, and frees them. If all rows were read, the blocks may be cached for
 // the next round.
-func (p *partition) follow(ctx context.Context, worker iterative.Worker) error {
+func (p *partition) learnArriving(ctx context.Context, worker iterative.Worker) error {
 	r, whole := p.reader, false
 	defer func() { r.cached.put(r.name, p.index, p.blocks, whole && p.cached == nil) }()
 	for b := range p.filled {

@@ -40,7 +40,7 @@ func (p *Pass) Recipes() []*features.Sealed {
 	return []*features.Sealed{&p.Recipe}
 }
 
-// Augment says how the training rows are changed at random, differently in each round. It
+// Augment changes the training rows at random, differently in each round. It
 // also has the recipe that maps the changed rows to features.
 type Augment struct {
 	Images preprocess.Augment `json:"images"`

@@ -77,7 +77,7 @@ func (r *readerRound) run(ctx context.Context, assignments []dataset.Assignment)
 	return all, err
 }
 
-// errUnread means that the rows could not be read to the end; the reports say why.
+// errUnread means that the rows could not be read to the end. The reports have the reason.
 var errUnread = errors.New("learn: rows could not be read")
 
 // assignment processes the rows of one assignment.

@@ -170,7 +170,7 @@ func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
 	}
 	for _, r := range all.Reports {
 		if r.Stopped && !slices.Contains(torn, r.Shard.File) {
-			return fault.Wrap(fault.Data, fmt.Errorf("%s: %s", r.SetAside[0].Place(), r.SetAside[0].Reason))
+			return fault.Wrap(fault.Data, fmt.Errorf("%s: %s", r.SetAside[0].Position(), r.SetAside[0].Reason))
 		}
 	}
 	shards, stopped := 0, func(r dataset.Report) bool { return r.Stopped }

@@ -120,7 +120,7 @@ func assignedPass(t *testing.T, dir string, shardBytes int64, partitions int, ro
 	if err != nil {
 		t.Fatal(err)
 	}
-	recipe, err := features.Seal(identity.Identity{In: 2, Bound: 100})
+	recipe, err := features.Seal(identity.Recipe{In: 2, Bound: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,8 +27,8 @@ type count struct {
 	// summed. profile.AppendFrequentRows encodes them.
 	Copies []byte `json:"copies,omitempty"`
 	Files  []file `json:"files,omitempty"` // with sums that add up to the sums of the rows
-	// Contents holds the hashes of the rows, from gram.Accumulator.TakeRowHashes, unless there are too many.
-	Contents []byte `json:"contents,omitempty"`
+	// RowHashes holds the hashes of the rows, from gram.Accumulator.TakeRowHashes, unless there are too many.
+	RowHashes []byte `json:"contents,omitempty"`
 }
 
 // file is a file with sums of some rows: part after part, by their keys.
@@ -60,8 +60,8 @@ func (a count) add(b count) (count, error) {
 	if len(copies) > 0 {
 		sum.Copies = profile.AppendFrequentRows(nil, copies)
 	}
-	if len(a.Contents)+len(b.Contents) <= 8*sums.MaxRowHashes {
-		sum.Contents = append(a.Contents, b.Contents...)
+	if len(a.RowHashes)+len(b.RowHashes) <= 8*sums.MaxRowHashes {
+		sum.RowHashes = append(a.RowHashes, b.RowHashes...)
 	}
 	return sum, nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// Recipe says how rows are summed: as in the training of a model. ReadRecipe makes one.
+// Recipe determines how rows are summed: as in the training of a model. ReadRecipe makes one.
 //
 // A recipe does not depend on the rows to sum, so that one pass over them is enough. The first pass
 // of bochner sum would find new classes; here the classes that the recipe lacks must be listed in

@@ -127,10 +127,10 @@ func (r *result) Code(c *wire.Coder) {
 		c.Text(text, math.MaxInt32)
 	}
 	for _, list := range []*[]float64{&r.Values, &r.Losses} {
-		wire.Each(c, list, math.MaxInt32, func(v *float64) { c.Float64(v) })
+		wire.List(c, list, math.MaxInt32, func(v *float64) { c.Float64(v) })
 	}
 	for _, list := range []*[]float32{&r.Scores, &r.Probabilities, &r.Features} {
-		wire.Each(c, list, math.MaxInt32, func(v *float32) { c.Float32(v) })
+		wire.List(c, list, math.MaxInt32, func(v *float32) { c.Float32(v) })
 	}
 	c.Bytes(&r.Row, math.MaxInt32)
 }
@@ -163,7 +163,7 @@ func (x *summed) Code(c *wire.Coder) {
 	if c.Reading() {
 		c.Check(json.Unmarshal(count, &x.Count) == nil)
 	}
-	wire.Each(c, &x.Parts, math.MaxInt32, func(values *[]float64) {
+	wire.List(c, &x.Parts, math.MaxInt32, func(values *[]float64) {
 		part := gram.EncodePart(*values)
 		c.Bytes(&part, math.MaxInt32)
 		if c.Reading() {

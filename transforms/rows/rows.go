@@ -15,7 +15,7 @@ import (
 // Row is a row of a table with its key, for rows that have no type of their own.
 type Row = records.Row
 
-// Model says which model to apply.
+// Model names the model to apply.
 type Model struct {
 	// Name is the directory of the model, on disk or a place such as gs://bucket/model if the
 	// program imports the package of its scheme (io/storage/gcs); or an alias of a directory of

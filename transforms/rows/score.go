@@ -21,7 +21,7 @@ func init() {
 	beam.RegisterFunction(scoreOf)
 }
 
-// Score says how well a model predicts the rows of a window. Every row counts once.
+// Score measures how well a model predicts the rows of a window. Every row counts once.
 type Score struct {
 	Model string // digest of the model: models.Manifest.SHA256
 	Rows  int64
@@ -72,7 +72,7 @@ type tally struct {
 func (t *tally) Code(c *wire.Coder) {
 	c.Counts(&t.Rows)
 	c.Bool(&t.Classifies)
-	wire.Each(c, &t.Sums, math.MaxInt32, func(s *exact.Sum) { c.Part(s) })
+	wire.List(c, &t.Sums, math.MaxInt32, func(s *exact.Sum) { c.Part(s) })
 }
 
 func encodeTally(t tally) []byte { return wire.Marshal(&t) }

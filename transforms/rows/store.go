@@ -181,8 +181,8 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, total 
 		p.Copies = &entry
 		files = append(files, storage.File{Name: sums.CopiesFile, Data: total.Copies})
 	}
-	if int64(len(total.Contents)) == 8*p.Rows.Used {
-		files = append(files, p.SetRowHashes(sums.RowHashesOf(total.Contents)))
+	if int64(len(total.RowHashes)) == 8*p.Rows.Used {
+		files = append(files, p.SetRowHashes(sums.DecodeRowHashes(total.RowHashes)))
 	}
 	if _, err = p.Encode(); err != nil { // sets the digest of the sums
 		return Stored{}, err

@@ -161,11 +161,11 @@ func (f *sumFn) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b := &windowSums{recipe: r, records: r.reader(), task: transforms.NewTask(f.Fn),
+	s := &windowSums{recipe: r, records: r.reader(), task: transforms.NewTask(f.Fn),
 		windows: map[beam.Window]*windowed{}, waitingLimit: maxWaiting}
 	shape := r.pass.Shape(r.Dim)
-	b.openLimit = max(1, int(maxOpen/(int64(r.Rule.Folds)*shape.PartBytes(0, shape.NumParts()))))
-	f.sums = b
+	s.openLimit = max(1, int(maxOpen/(int64(r.Rule.Folds)*shape.PartBytes(0, shape.NumParts()))))
+	f.sums = s
 	return nil
 }
 
@@ -175,14 +175,14 @@ func (f *sumFn) add(ctx context.Context, key, row any, at *place, emit func(summ
 			return err
 		}
 	}
-	b := f.sums
-	if err := b.add(key, row, at); err != nil {
+	s := f.sums
+	if err := s.add(key, row, at); err != nil {
 		return err
 	}
-	if len(b.items) < rowio.RowsPerBlock(b.recipe.Input.Dim) {
+	if len(s.items) < rowio.RowsPerBlock(s.recipe.Input.Dim) {
 		return nil
 	}
-	return b.read(emit)
+	return s.read(emit)
 }
 
 // maxListed is the approximate number of rows after which the sums of a window are emitted: the element holds a
@@ -190,66 +190,66 @@ func (f *sumFn) add(ctx context.Context, key, row any, at *place, emit func(summ
 var maxListed int64 = 1 << 20
 
 // windowOf returns the window of an item.
-func (b *windowSums) windowOf(item int) *windowed {
-	key := b.at[item].windows[0]
-	w := b.windows[key]
+func (s *windowSums) windowOf(item int) *windowed {
+	key := s.at[item].windows[0]
+	w := s.windows[key]
 	if w == nil {
 		w = &windowed{window: key}
-		w.rows.Reset(b.recipe.Input.Dim)
-		if v := b.recipe.classes(); v != nil {
+		w.rows.Reset(s.recipe.Input.Dim)
+		if v := s.recipe.classes(); v != nil {
 			w.count.Classes = make([]int64, len(v.Classes))
 		}
-		b.windows[key] = w
+		s.windows[key] = w
 	}
 	return w
 }
 
 // read reads the collected rows and gives them to their windows.
-func (b *windowSums) read(emit func(summed)) error {
-	defer b.reset()
-	if len(b.items) == 0 {
+func (s *windowSums) read(emit func(summed)) error {
+	defer s.reset()
+	if len(s.items) == 0 {
 		return nil
 	}
-	used := len(b.items)
-	for i := range b.items {
-		b.windowOf(i).count.Read++
+	used := len(s.items)
+	for i := range s.items {
+		s.windowOf(i).count.Read++
 	}
 	reject := func(i int, reason string) {
-		emit(summed{Rejected: &Rejected{b.keys[i], reason}, at: b.at[i]})
-		b.windowOf(i).count.Rejected++
+		emit(summed{Rejected: &Rejected{s.keys[i], reason}, at: s.at[i]})
+		s.windowOf(i).count.Rejected++
 		used--
 	}
-	stop := b.task.Clock(transforms.ReadTime)
-	err := b.records.Read(&b.block, b.items, reject)
+	stop := s.task.Clock(transforms.ReadTime)
+	err := s.records.Read(&s.block, s.items, reject)
 	stop()
 	if err != nil {
 		return fault.Wrap(fault.Data, err)
 	}
-	b.check(reject)
-	b.task.Add(transforms.RowsRead, int64(len(b.items)))
-	b.task.Add(transforms.RowsUsed, int64(used))
-	b.task.Add(transforms.RowsSetAside, int64(len(b.items)-used))
-	for i, line := range b.block.Lines {
-		if err := b.give(b.windowOf(int(line)-1), i); err != nil {
+	s.check(reject)
+	s.task.Add(transforms.RowsRead, int64(len(s.items)))
+	s.task.Add(transforms.RowsUsed, int64(used))
+	s.task.Add(transforms.RowsSetAside, int64(len(s.items)-used))
+	for i, line := range s.block.Lines {
+		if err := s.give(s.windowOf(int(line)-1), i); err != nil {
 			return err
 		}
 	}
-	for _, w := range slices.Clone(b.open) {
+	for _, w := range slices.Clone(s.open) {
 		if w.count.Read < maxListed {
 			continue
 		}
-		if err := b.close(w, emit); err != nil {
+		if err := s.close(w, emit); err != nil {
 			return err
 		}
 	}
-	for b.waiting > b.waitingLimit {
+	for s.waiting > s.waitingLimit {
 		fullest := (*windowed)(nil)
-		for _, w := range b.windows {
+		for _, w := range s.windows {
 			if fullest == nil || w.rows.N > fullest.rows.N {
 				fullest = w
 			}
 		}
-		if err := b.sum(fullest, emit); err != nil {
+		if err := s.sum(fullest, emit); err != nil {
 			return err
 		}
 	}
@@ -257,17 +257,17 @@ func (b *windowSums) read(emit func(summed)) error {
 }
 
 // give gives row i of the block to its window. The window sums a full block if it is open or can be opened.
-func (b *windowSums) give(w *windowed, i int) error {
+func (s *windowSums) give(w *windowed, i int) error {
 	to := &w.rows
 	if w.count.Classes != nil {
-		w.count.Classes[int(b.block.Labels(i)[0])]++
+		w.count.Classes[int(s.block.Labels(i)[0])]++
 	}
-	to.Append(&b.block, i)
-	b.waiting += bytesOf(len(to.X)/to.N, len(to.Y)/to.N, len(to.Weights)/to.N)
-	if to.N%rowio.RowsPerBlock(to.D) > 0 || w.sums == nil && len(b.open) >= b.openLimit {
+	to.Append(&s.block, i)
+	s.waiting += bytesOf(len(to.X)/to.N, len(to.Y)/to.N, len(to.Weights)/to.N)
+	if to.N%rowio.RowsPerBlock(to.D) > 0 || w.sums == nil && len(s.open) >= s.openLimit {
 		return nil
 	}
-	return b.addWaiting(w)
+	return s.addWaiting(w)
 }
 
 // bytesOf returns the size in bytes of waiting rows, given how many values, labels and weights they have.
@@ -275,27 +275,27 @@ func bytesOf(x, y, weights int) int { return 4*x + 8*(y+weights) }
 
 // sum adds the waiting rows of a window to its sums. To open the window, it closes the least recently used one if the
 // limit of open windows is reached.
-func (b *windowSums) sum(w *windowed, emit func(summed)) error {
-	if w.sums == nil && len(b.open) >= b.openLimit {
-		if err := b.close(b.open[0], emit); err != nil {
+func (s *windowSums) sum(w *windowed, emit func(summed)) error {
+	if w.sums == nil && len(s.open) >= s.openLimit {
+		if err := s.close(s.open[0], emit); err != nil {
 			return err
 		}
 	}
-	return b.addWaiting(w)
+	return s.addWaiting(w)
 }
 
 // addWaiting adds the waiting rows of a window to its sums. It opens the window if it is not open.
-func (b *windowSums) addWaiting(w *windowed) error {
-	if i := slices.Index(b.open, w); i >= 0 {
-		b.open = slices.Delete(b.open, i, i+1)
+func (s *windowSums) addWaiting(w *windowed) error {
+	if i := slices.Index(s.open, w); i >= 0 {
+		s.open = slices.Delete(s.open, i, i+1)
 	} else {
-		s, err := gram.NewAccumulator(b.task, 0, &b.recipe.pass)
+		s, err := gram.NewAccumulator(s.task, 0, &s.recipe.pass)
 		if err != nil {
 			return fault.Wrap(fault.Internal, err)
 		}
 		w.sums = s
 	}
-	b.open = append(b.open, w)
+	s.open = append(s.open, w)
 	r, k := &w.rows, len(w.rows.Y)/max(w.rows.N, 1)
 	for i, step := 0, rowio.RowsPerBlock(r.D); i < r.N; i += step {
 		end := min(i+step, r.N)
@@ -307,19 +307,19 @@ func (b *windowSums) addWaiting(w *windowed) error {
 			return fault.Wrap(fault.Internal, err)
 		}
 	}
-	b.waiting -= bytesOf(len(r.X), len(r.Y), len(r.Weights))
+	s.waiting -= bytesOf(len(r.X), len(r.Y), len(r.Weights))
 	if r.N > rowio.RowsPerBlock(r.D) {
 		*r = rowio.Block{} // an open window needs less memory for waiting rows
 	}
-	r.Reset(b.recipe.Input.Dim)
+	r.Reset(s.recipe.Input.Dim)
 	return nil
 }
 
 // check removes the rows of the block whose labels or weights the recipe does not allow. It also removes
 // the weights if all of them must be equal.
-func (b *windowSums) check(reject func(item int, reason string)) {
-	rows, kept := &b.block, &b.kept
-	if rows.N == 0 || len(b.recipe.TargetGrid) < 2 && len(rows.Weights) == 0 {
+func (s *windowSums) check(reject func(item int, reason string)) {
+	rows, kept := &s.block, &s.kept
+	if rows.N == 0 || len(s.recipe.TargetGrid) < 2 && len(rows.Weights) == 0 {
 		return
 	}
 	kept.Reset(rows.D)
@@ -328,61 +328,61 @@ func (b *windowSums) check(reject func(item int, reason string)) {
 		if len(rows.Weights) > 0 {
 			weight = rows.Weights[i : i+1]
 		}
-		if reason := b.recipe.check(rows.Labels(i), weight); reason != "" {
+		if reason := s.recipe.check(rows.Labels(i), weight); reason != "" {
 			reject(int(rows.Lines[i])-1, reason)
 			continue
 		}
 		kept.Append(rows, i)
 		kept.Lines = append(kept.Lines, rows.Lines[i])
 	}
-	if b.recipe.Rule.Weights == nil {
+	if s.recipe.Rule.Weights == nil {
 		kept.Weights = kept.Weights[:0]
 	}
-	b.block, b.kept = b.kept, b.block
+	s.block, s.kept = s.kept, s.block
 }
 
 // close emits the sums of a window, and forgets it.
-func (b *windowSums) close(w *windowed, emit func(summed)) error {
+func (s *windowSums) close(w *windowed, emit func(summed)) error {
 	if w.sums == nil || w.rows.N > 0 {
-		if err := b.sum(w, emit); err != nil {
+		if err := s.sum(w, emit); err != nil {
 			return err
 		}
 	}
 	x := summed{Count: w.count, at: placeIn(typex.NoFiringPane(), w.window, w.window.MaxTimestamp())}
 	copies := w.sums.Parts(func(_ int, values []float64) { x.Parts = append(x.Parts, values) })
-	x.Count.Contents = w.sums.TakeRowHashes()
+	x.Count.RowHashes = w.sums.TakeRowHashes()
 	if len(copies) > 0 {
 		x.Count.Copies = profile.AppendFrequentRows(nil, copies)
 	}
-	b.open = slices.DeleteFunc(b.open, func(o *windowed) bool { return o == w })
-	delete(b.windows, w.window)
+	s.open = slices.DeleteFunc(s.open, func(o *windowed) bool { return o == w })
+	delete(s.windows, w.window)
 	emit(x)
 	return nil
 }
 
 func (f *sumFn) FinishBundle(ctx context.Context, emit func(summed)) error {
-	b := f.sums
-	if b == nil {
+	s := f.sums
+	if s == nil {
 		return nil
 	}
-	if err := b.read(emit); err != nil {
+	if err := s.read(emit); err != nil {
 		return err
 	}
-	for len(b.windows) > 0 {
-		w := b.next()
-		if err := b.close(w, emit); err != nil {
+	for len(s.windows) > 0 {
+		w := s.next()
+		if err := s.close(w, emit); err != nil {
 			return err
 		}
 	}
 	f.sums = nil
-	b.task.Commit(ctx)
+	s.task.Commit(ctx)
 	return nil
 }
 
 // next returns the next window to close, preferably an open one.
-func (b *windowSums) next() *windowed {
-	for _, w := range b.windows {
-		if w.sums != nil || len(b.open) == 0 {
+func (s *windowSums) next() *windowed {
+	for _, w := range s.windows {
+		if w.sums != nil || len(s.open) == 0 {
 			return w
 		}
 	}

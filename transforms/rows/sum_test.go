@@ -80,19 +80,19 @@ func added(t *testing.T, f *sumFn, rows []Row, at []typex.Window) (out map[strin
 		if err := f.add(t.Context(), nil, r, placeIn(typex.NoFiringPane(), at[i], 0), emit); err != nil {
 			t.Fatal(err)
 		}
-		if b := f.sums; len(b.open) > b.openLimit || b.waiting > b.waitingLimit+1024*16 {
-			t.Fatalf("row %d: the sums of %d windows and %d bytes of rows are held", i, len(b.open), b.waiting)
+		if s := f.sums; len(s.open) > s.openLimit || s.waiting > s.waitingLimit+1024*16 {
+			t.Fatalf("row %d: the sums of %d windows and %d bytes of rows are held", i, len(s.open), s.waiting)
 		}
 	}
 	if err := f.FinishBundle(t.Context(), emit); err != nil {
 		t.Fatal(err)
 	}
 	for key, x := range out {
-		if listed := len(x.Count.Contents) / 8; x.Rejected == nil && int64(listed) != x.Count.Read-x.Count.Rejected {
+		if listed := len(x.Count.RowHashes) / 8; x.Rejected == nil && int64(listed) != x.Count.Read-x.Count.Rejected {
 			t.Errorf("%s: %d of %d rows are listed", key, listed, x.Count.Read-x.Count.Rejected)
 		}
-		x.Count.Contents = fmt.Append(nil, sha256.Sum256(fmt.Append(nil,
-			sums.RowHashesOf(x.Count.Contents)))) // in the order of sums
+		x.Count.RowHashes = fmt.Append(nil, sha256.Sum256(fmt.Append(nil,
+			sums.DecodeRowHashes(x.Count.RowHashes)))) // in the order of sums
 		out[key] = x
 	}
 	return out, elements

@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// Certainty says which columns of predictions show how certain they are.
+// Certainty selects the columns of predictions that show how certain they are.
 type Certainty struct {
 	Interval float64 `json:"interval,omitempty"` // level of intervals or sets; 0 for none
 	Novelty  bool    `json:"novelty,omitempty"`

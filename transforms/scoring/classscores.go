@@ -92,10 +92,10 @@ func (c *ClassScores) Code(w *wire.Coder) {
 		w.Check(weighted.Like(&c.Hits))
 	})
 	c.Ranking.Code(w)
-	wire.All(w, &c.Slices, math.MaxInt32)
-	wire.All(w, &c.Groups, 1)
+	wire.CodedList(w, &c.Slices, math.MaxInt32)
+	wire.CodedList(w, &c.Groups, 1)
 	c.Unseen.Code(w)
 	wire.Optional(w, &c.Probabilities, func(r *score.Reliability) { r.Code(w) })
 	wire.Optional(w, &c.Worst, func(r *score.Worst) { r.Code(w) })
-	wire.All(w, &c.Coverage, 1)
+	wire.CodedList(w, &c.Coverage, 1)
 }

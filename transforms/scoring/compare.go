@@ -52,7 +52,7 @@ func (c *Compared) Merge(d *Compared) { wire.Merge(c, d) }
 // Code implements wire.Coded.
 func (c *Compared) Code(w *wire.Coder) {
 	c.Sum.Code(w)
-	wire.All(w, &c.Slices, math.MaxUint8)
+	wire.CodedList(w, &c.Slices, math.MaxUint8)
 	c.Champion.Code(w)
 	c.Challenger.Code(w)
 }

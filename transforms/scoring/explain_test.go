@@ -22,7 +22,7 @@ func (a asked) Err() error { a.see(); return a.Context.Err() }
 
 func TestProgressCountsExplainedRowsOfABlock(t *testing.T) {
 	m := modelOf()
-	recipe, err := features.Seal(identity.Identity{In: 1, Bound: 1})
+	recipe, err := features.Seal(identity.Recipe{In: 1, Bound: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ type Files struct {
 	Messages Messages `json:"messages,omitzero"` // how they become rows
 }
 
-// OpenOptions says how files are opened, in a form that travels to workers.
+// OpenOptions has the options for opening files, in a form that travels to workers.
 type OpenOptions struct {
 	Options dataset.Options   `json:"options"` // without Formats
 	Formats map[string]string `json:"formats,omitempty"`
@@ -199,8 +199,8 @@ func (f *Files) known(ctx context.Context, file Arrival) (r FileResult, err erro
 	return r, nil
 }
 
-// listed returns an error unless a file is the one that was listed.
-func listed(ctx context.Context, file Arrival) error {
+// checkUnchanged returns an error unless a file is the one that was listed.
+func checkUnchanged(ctx context.Context, file Arrival) error {
 	if file.Message != nil {
 		return nil
 	}
@@ -211,16 +211,17 @@ func listed(ctx context.Context, file Arrival) error {
 	return err
 }
 
-// do predicts one file with the model. The error is not about the file: every other file would fail,
+// predictFile predicts one file with the model. The error is not about the file: every other file would fail,
 // too, such as when a directory cannot be written to.
-func (f *Files) do(ctx context.Context, reader *transforms.Reader, m *models.Model,
+func (f *Files) predictFile(ctx context.Context, reader *transforms.Reader, m *models.Model,
 	file Arrival) (r FileResult, err error) {
 	r = FileResult{Path: file.Path, Model: m.Manifest.SHA256}
 	err = fault.Guard(func() error { return f.predict(ctx, reader, m, file, &r) })
 	if err != nil {
 		why := faultOf(err)
 		r = FileResult{Path: file.Path}
-		gone := listed(ctx, file) // if the file changed or was moved meanwhile, an error in its content means nothing
+		// If the file changed or was moved meanwhile, an error in its content means nothing.
+		gone := checkUnchanged(ctx, file)
 		switch {
 		case why.Kind == fault.Place:
 			return r, err
@@ -229,7 +230,7 @@ func (f *Files) do(ctx context.Context, reader *transforms.Reader, m *models.Mod
 			return r, nil
 		case why.Kind == fault.Data, why.Kind == fault.Crash:
 			r.Bad = fault.Text(why)
-			err = f.letter(ctx, file, badFile, DeadLetter{Error: r.Bad, Model: m.Manifest.SHA256}, &r)
+			err = f.writeDeadLetter(ctx, file, badFile, DeadLetter{Error: r.Bad, Model: m.Manifest.SHA256}, &r)
 			if err != nil {
 				return r, err
 			}
@@ -261,8 +262,8 @@ func faultOf(err error) *fault.Fault {
 	return &fault.Fault{Kind: kind, Message: err.Error()}
 }
 
-// letter writes a dead letter for a file, or adds it to the result to be published.
-func (f *Files) letter(ctx context.Context, file Arrival, suffix string, l DeadLetter, r *FileResult) error {
+// writeDeadLetter writes a dead letter for a file, or adds it to the result to be published.
+func (f *Files) writeDeadLetter(ctx context.Context, file Arrival, suffix string, l DeadLetter, r *FileResult) error {
 	l.File, l.Message = file.URI, file.Message
 	if messages.Is(f.Dead) {
 		r.Letter = letterOf(file, l)
@@ -365,17 +366,18 @@ func (f *Files) reported(ctx context.Context, file Arrival, report dataset.Repor
 	}
 	example := ""
 	if len(report.SetAside) > 0 {
-		example = ": " + report.SetAside[0].Place() + ": " + report.SetAside[0].Reason
+		example = ": " + report.SetAside[0].Position() + ": " + report.SetAside[0].Reason
 	}
 	if all := report.Rows + report.Bad; float64(report.Bad) > f.MaxBad*float64(all) {
 		return fault.Wrap(fault.Data,
 			fmt.Errorf("scoring: %s: %d of %d rows cannot be used%s", file.URI, report.Bad, all, example))
 	}
 	// Write the letter before the predictions are complete: then the file counts as done.
-	return f.letter(ctx, file, badRows, DeadLetter{SetAside: report.SetAside, Rows: report.Bad, Model: r.Model}, r)
+	l := DeadLetter{SetAside: report.SetAside, Rows: report.Bad, Model: r.Model}
+	return f.writeDeadLetter(ctx, file, badRows, l, r)
 }
 
-// WithMissing allows missing values in data of plain numbers, if the model says what replaces them.
+// WithMissing allows missing values in data of plain numbers, if the model has a replacement for them.
 func WithMissing(m *models.Manifest, d *dataset.Dataset) {
 	if d.Schema.Table != nil || !d.Schema.Traits().Columns || m.Fill() == nil {
 		return

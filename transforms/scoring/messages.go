@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-// Messages says how the content of messages becomes rows.
+// Messages describes how the content of messages becomes rows.
 type Messages struct {
 	// Columns names the columns of CSV messages without a header; it is empty for other messages.
 	Columns []string `json:"columns,omitempty"`
@@ -88,7 +88,7 @@ func letterOf(file Arrival, l DeadLetter) *messages.Message {
 	if why == "" {
 		first := ""
 		if len(l.SetAside) > 0 {
-			first = ", the first at " + l.SetAside[0].Place() + ": " + l.SetAside[0].Reason
+			first = ", the first at " + l.SetAside[0].Position() + ": " + l.SetAside[0].Reason
 		}
 		why = fmt.Sprintf("rows without a prediction: %d%s", l.Rows, first)
 	}

@@ -36,7 +36,7 @@ type Predict struct {
 	Constants []ConstantColumn `json:"given,omitempty"`
 }
 
-// Content says what is written for each row.
+// Content chooses what is written for each row.
 type Content struct {
 	Format        string `json:"format,omitempty"`        // a format of package export that has columns of text
 	Scores        bool   `json:"scores,omitempty"`        // add a column with the score of each output

@@ -135,10 +135,10 @@ type TargetScores struct {
 
 // Code implements wire.Coded.
 func (t *TargetScores) Code(c *wire.Coder) {
-	wire.All(c, &t.Targets, math.MaxInt32)
-	wire.All(c, &t.OutOfRange, math.MaxInt32)
-	wire.All(c, &t.Slices, math.MaxInt32)
-	wire.All(c, &t.Groups, math.MaxInt32)
+	wire.CodedList(c, &t.Targets, math.MaxInt32)
+	wire.CodedList(c, &t.OutOfRange, math.MaxInt32)
+	wire.CodedList(c, &t.Slices, math.MaxInt32)
+	wire.CodedList(c, &t.Groups, math.MaxInt32)
 	wire.Optional(c, &t.Worst, func(r *score.Worst) { r.Code(c) })
-	wire.All(c, &t.Coverage, math.MaxInt32)
+	wire.CodedList(c, &t.Coverage, math.MaxInt32)
 }

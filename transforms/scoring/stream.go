@@ -54,7 +54,7 @@ func (f *Files) Arrive(s beam.Scope, w WatchOptions, threads int) beam.PCollecti
 	return beam.ParDo(s, fn, beam.Reshuffle(s, files))
 }
 
-// WatchOptions says how files are found in a pipeline that does not end; see storage.Watch.
+// WatchOptions has the options for finding files in a pipeline that does not end; see storage.Watch.
 type WatchOptions struct {
 	Patterns []string
 	Poll     time.Duration
@@ -123,7 +123,7 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 	}
 	r, err := f.state.files.known(ctx, file)
 	if err == nil && !r.Known {
-		r, err = f.state.files.do(ctx, transforms.NewReader(f.Fn, 0), f.state.handle.Model(ctx), file)
+		r, err = f.state.files.predictFile(ctx, transforms.NewReader(f.Fn, 0), f.state.handle.Model(ctx), file)
 	}
 	if err != nil {
 		return fault.Wrap(fault.Internal, err)

@@ -88,11 +88,11 @@ func (t *TrialScores) Merge(u *TrialScores) { wire.Merge(t, u) }
 func (t *TrialScores) Code(c *wire.Coder) {
 	t.Trials.Code(c)
 	wire.Optional(c, &t.Losses, func(l *score.LogLosses) { l.Code(c) })
-	wire.All(c, &t.Conformal, math.MaxInt32)
+	wire.CodedList(c, &t.Conformal, math.MaxInt32)
 	wire.Optional(c, &t.Kept, func(k *score.HeldOutScores) { k.Code(c) })
 }
 
-// Conformal says which conformity scores of held-out rows a pass collects, for models.Intervals.
+// Conformal selects the conformity scores of held-out rows that a pass collects, for models.Intervals.
 type Conformal struct {
 	Fit int `json:"fit"` // index of the fit, among HeldOut.Fits, whose scores count
 	// Leverage, for targets with HeldOut.Probes, is the leverage of the sketch, whose outputs follow the

@@ -50,7 +50,7 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recipe, err := features.Seal(identity.Identity{In: 2, Bound: 100})
+	recipe, err := features.Seal(identity.Recipe{In: 2, Bound: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,25 +24,25 @@ type Profile struct{ transforms.Pass }
 // ProfileSum is the result of a profile pass. It depends only on the rows.
 type ProfileSum struct {
 	Profile  profile.Sum
-	Distinct profile.DistinctRows // rows, under transforms.Pass.Seed
-	Keys     profile.FoldKeys     // of rows
-	Levels   profile.LevelCounts  // of rows
+	Distinct profile.DistinctRows  // rows, under transforms.Pass.Seed
+	Keys     profile.FoldKeys      // of rows
+	Segments profile.SegmentCounts // of rows
 }
 
 // Code implements wire.Coded.
-func (l *ProfileSum) Code(c *wire.Coder) {
-	l.Profile.Code(c)
-	l.Distinct.Code(c)
-	l.Keys.Code(c)
-	l.Levels.Code(c)
+func (s *ProfileSum) Code(c *wire.Coder) {
+	s.Profile.Code(c)
+	s.Distinct.Code(c)
+	s.Keys.Code(c)
+	s.Segments.Code(c)
 }
 
 // Merge adds the result of another reader.
-func (l *ProfileSum) Merge(m *ProfileSum) {
-	l.Profile.Merge(&m.Profile)
-	l.Distinct.Merge(&m.Distinct)
-	l.Keys.Merge(&m.Keys)
-	l.Levels.Merge(&m.Levels)
+func (s *ProfileSum) Merge(m *ProfileSum) {
+	s.Profile.Merge(&m.Profile)
+	s.Distinct.Merge(&m.Distinct)
+	s.Keys.Merge(&m.Keys)
+	s.Segments.Merge(&m.Segments)
 }
 
 // beginProfile computes the profile of rows, and of their labels if the pass has a
@@ -75,7 +75,7 @@ func beginProfile(_ context.Context, _ *transforms.Reader, p *Profile) (transfor
 		}
 		sum.Distinct.AddBlock(p.Seed, b)
 		sum.Keys.AddBlock(b, hashes)
-		sum.Levels.AddBlock(b)
+		sum.Segments.AddBlock(b)
 		return nil
 	}}, nil
 }

@@ -2,8 +2,8 @@
 //
 //	go run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg blas
 //
-// A function has the name of its entry in the table of levels (level.go of the package),
-// followed by the level. Vectors may be unaligned. Callers check slices. Counts are positive
+// A function has the name of its entry in the table of instruction sets (isa.go of the package),
+// followed by the instruction set. Vectors may be unaligned. Callers check slices. Counts are positive
 // unless a comment says otherwise.
 package main
 

@@ -2,7 +2,7 @@
 //
 //	go run . -out ../kernels_arm64.s -stubs ../kernels_arm64.go
 //
-// A function has the name of its entry in the table of levels (level.go of the package),
+// A function has the name of its entry in the table of instruction sets (isa.go of the package),
 // followed by the instructions that it needs. Callers check slices. Counts are positive unless
 // a comment says otherwise. All 32 vector registers are free; asm.go allocates the integer
 // registers.

@@ -46,7 +46,7 @@ func Read(t testing.TB, d *dataset.Dataset, size int64) (used, aside []string) {
 		lines += r.Lines - r.Blank
 		n += r.Rows + r.Bad + r.Unlabeled + r.Weightless
 		for _, s := range r.SetAside {
-			aside = append(aside, strings.TrimPrefix(s.Place(), s.File+":")+": "+s.Reason)
+			aside = append(aside, strings.TrimPrefix(s.Position(), s.File+":")+": "+s.Reason)
 		}
 	}
 	if lines != n && d.Schema.Format != "csv" { // a header is a line

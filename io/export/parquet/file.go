@@ -91,7 +91,7 @@ var zstdEncoder = sync.OnceValue(func() *zstd.Encoder {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false),
 		zstd.WithLowerEncoderMem(true))
 	if err != nil {
-		panic("export: parquet: " + err.Error()) // the options are constants
+		panic("parquet: " + err.Error()) // the options are constants
 	}
 	return e
 })

@@ -100,7 +100,7 @@ func (w *writer) begin(b *export.Block) error {
 				c.Physical, size = meta.ByteArray, textBytes
 				c.own, c.Repeat = t.Always, optional
 			default:
-				return fmt.Errorf("export: parquet: column %s of %T", t.Name, b.Values[from])
+				return fmt.Errorf("parquet: column %s of %T", t.Name, b.Values[from])
 			}
 			row += size
 			w.columns = append(w.columns, c)

@@ -233,7 +233,7 @@ func (r *reader) Read(p []byte) (int, error) {
 
 func (r *reader) Close() error { return r.body.Close() }
 
-// config says how to reach the service.
+// config has what is needed to reach the service.
 type config struct {
 	credentials
 	region   string

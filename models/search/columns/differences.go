@@ -47,7 +47,7 @@ func (r *Pilot) Differences(columns []preprocess.BinColumn) preprocess.Differenc
 	var all []difference
 	var wholes []wholeColumn
 	for _, c := range columns {
-		a := r.wholeOf(c.Index)
+		a := r.wholeColumn(c.Index)
 		if a.high-a.low > longest {
 			continue
 		}
@@ -97,8 +97,8 @@ type wholeColumn struct {
 	low, high, slope, shift float64
 }
 
-// wholeOf returns the range and the standardisation of column j.
-func (r *Pilot) wholeOf(j int) wholeColumn {
+// wholeColumn returns the range and the standardisation of column j.
+func (r *Pilot) wholeColumn(j int) wholeColumn {
 	number := func(i int) float64 { return float64(r.X[i*r.D+j]) }
 	least, most := 0, 0
 	for i := range len(r.X) / r.D {

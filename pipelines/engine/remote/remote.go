@@ -39,8 +39,8 @@ func workerBinary() (string, error) {
 	}
 	binary, err := executable()
 	if err != nil {
-		return "", fmt.Errorf(
-			"pipelines: cannot find this program to start it on workers: %w; give a binary with --worker_binary", err)
+		return "", fmt.Errorf("cannot find this program to start it on workers: %w; give a binary with "+
+			"--worker_binary", err)
 	}
 	return binary, nil
 }

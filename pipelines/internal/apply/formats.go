@@ -115,7 +115,7 @@ func (f *oneFile) write(w io.Writer, join func(io.Writer) error) error {
 func checkJoin(o options.Predict) error {
 	switch {
 	case o.Out != "":
-		return exit.Usagef("pipelines: predictions go to a directory or to a writer, not both")
+		return exit.Usagef("predictions go to a directory or to a writer, not both")
 	case !slices.Contains(lineFormats(), o.Format) && slices.Contains(PredictFormats(), o.Format):
 		return exit.Usagef("--out - writes %s, not %s; give a directory with --out", joinWithOr(lineFormats()), o.Format)
 	}

@@ -74,10 +74,10 @@ func figure(a *results.Ask) picture.Figure {
 		for i, r := range t.Rows {
 			switch low, high := ends(r.Score.Interval); {
 			case r.R2 == nil || r.Name == totalRow || a.Question == options.QuestionWindow && k == 0 ||
-				a.Question == options.QuestionWorth && r.Worth == nil:
+				a.Question == options.QuestionWorth && r.Contribution == nil:
 			case a.Question == options.QuestionWorth:
-				low, high = ends(r.Worth.Interval)
-				b.AddInterval(report.Word(r.Name, 30), r.Worth.R2, low, high)
+				low, high = ends(r.Contribution.Interval)
+				b.AddInterval(report.Word(r.Name, 30), r.Contribution.R2, low, high)
 			case a.Question == options.QuestionBacktest:
 				l.Names = append(l.Names, r.Name)
 				s.AddInterval(float64(i+1), *r.R2, low, high)

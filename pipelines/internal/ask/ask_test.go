@@ -49,7 +49,7 @@ func made(t *testing.T, days, sources, judges int, rows func(day, source int) (x
 			map_.Quantize(z, x32, len(x), 1)
 			s.AddLabels(z, d.units.Grid.Append(nil, y), nil, 1)
 			date := time.Date(2026, 1, 1+day, 0, 0, 0, 0, time.UTC)
-			dir := &sums.Dir{Place: fmt.Sprint(day, " ", source), Labels: map[string]string{"source": fmt.Sprint(source)}}
+			dir := &sums.Dir{Path: fmt.Sprint(day, " ", source), Labels: map[string]string{"source": fmt.Sprint(source)}}
 			d.parts = append(d.parts, part{term: sumdirs.Term{Dir: dir, Sign: 1}, date: date, sum: s, head: s.Part(0),
 				judged: day >= days-judges || judges == 0})
 			all.Merge(s)
@@ -208,12 +208,12 @@ func TestBadSourceIsFirst(t *testing.T) {
 		if rows[0].Name == fmt.Sprint(bad) {
 			first++
 		}
-		if rows[0].Worth.High != nil && *rows[0].Worth.High < 0 {
+		if rows[0].Contribution.High != nil && *rows[0].Contribution.High < 0 {
 			excluded++
 		}
 		low := true
 		for _, row := range rows[1:6] {
-			low = low && *row.Worth.Shapley > *rows[0].Worth.Shapley
+			low = low && *row.Contribution.Shapley > *rows[0].Contribution.Shapley
 		}
 		if low {
 			lowest++
@@ -223,7 +223,7 @@ func TestBadSourceIsFirst(t *testing.T) {
 		}
 		exact := map[string]float64{}
 		for _, row := range rows[:6] {
-			exact[row.Name] = *row.Worth.Shapley
+			exact[row.Name] = *row.Contribution.Shapley
 		}
 		d.options.Permutations = 40
 		train, judged, err := d.splitJudged([]string{"source"})
@@ -231,16 +231,16 @@ func TestBadSourceIsFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 		for g := range rows[:6] {
-			rows[g] = results.AnswerRow{Name: train[g].name, Worth: &results.Worth{}}
+			rows[g] = results.AnswerRow{Name: train[g].name, Contribution: &results.Contribution{}}
 		}
 		sets := &groupSets{data: d, groups: train, judged: judged, lambda: rows[6].Lambda, known: map[string]float64{}}
 		if err := sets.estimateShapley(t.Context(), rows[:6]); err != nil {
 			t.Fatal(err)
 		}
 		for _, row := range rows[:6] {
-			if e := math.Abs(*row.Worth.Shapley - exact[row.Name]); e > 4.5*row.Worth.StdErr {
-				t.Errorf("seed %d, source %s: %.4f ± %.4f, exact %.4f", seed, row.Name, *row.Worth.Shapley, row.Worth.StdErr,
-					exact[row.Name])
+			if e := math.Abs(*row.Contribution.Shapley - exact[row.Name]); e > 4.5*row.Contribution.StdErr {
+				t.Errorf("seed %d, source %s: %.4f ± %.4f, exact %.4f", seed, row.Name, *row.Contribution.Shapley,
+					row.Contribution.StdErr, exact[row.Name])
 			}
 		}
 	}

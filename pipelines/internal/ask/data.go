@@ -81,7 +81,7 @@ func open(ctx context.Context, o options.Ask, terms []sumdirs.Term) (*data, erro
 	terms = terms[:len(d.parts)]
 	r := terms[0].Recipe
 	if r.Rule.Components > 0 {
-		return nil, exit.Dataf("pipelines: these sums are for an embedding, which has no target to predict; use sums by " +
+		return nil, exit.Dataf("these sums are for an embedding, which has no target to predict; use sums by " +
 			"the recipe of a regression or classification")
 	}
 	var err error

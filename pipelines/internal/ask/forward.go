@@ -73,7 +73,7 @@ func (d *data) forward(ctx context.Context, spans []results.Span) (history []jud
 		d.known = squares
 	}
 	if len(history) == 0 {
-		return nil, 0, exit.Dataf("pipelines: no date can be predicted: each of %s lacks an earlier one to train on "+
+		return nil, 0, exit.Dataf("no date can be predicted: each of %s lacks an earlier one to train on "+
 			"(--gap_dates %d), or sums that meet --judge %q",
 			report.Counted(len(dates), "date"), d.options.Gap, d.options.Judge)
 	}
@@ -180,7 +180,7 @@ func bestPair(losses [][]float64, spans []int) (p pair, ok bool) {
 // switchProbability is the probability that another pair becomes the best one between two dates.
 const switchProbability = 0.02
 
-// follow updates the costs of the pairs of some spans, at least one of them finite, by their errors
+// fixedShare updates the costs of the pairs of some spans, at least one of them finite, by their errors
 // on a date, and returns the pair with the least cost; of equal ones the first. It tracks the best
 // pair by fixed share (Herbster and Warmuth 1998): costs are −log w of the weights
 //
@@ -188,7 +188,7 @@ const switchProbability = 0.02
 //
 // Total errors would react late to a change: only after the new pair has made up for all the errors
 // that the old one saved before.
-func follow(costs, losses [][]float64, spans []int, scale float64) (next pair) {
+func fixedShare(costs, losses [][]float64, spans []int, scale float64) (next pair) {
 	n, sum := 0.0, 0.0
 	for _, c := range spans {
 		for l, e := range losses[c] {
@@ -221,7 +221,7 @@ type choices struct {
 	totals [][]float64         // errors of all pairs
 }
 
-// prequential judges each date by the pair that follow chooses from the dates before it (Dawid
+// prequential judges each date by the pair that fixedShare chooses from the dates before it (Dawid
 // 1984). The first date uses the first span. Errors are divided by twice the mean error per date of
 // the best pair so far: a date counts as one observation, because its rows are similar.
 func (d *data) prequential(history []judgedDate, spans []int, first float64) (*choices, error) {
@@ -248,7 +248,7 @@ func (d *data) prequential(history []judgedDate, spans []int, first float64) (*c
 			return nil, row.notDefinite()
 		}
 		mean := max(totals[least.span][least.value], math.SmallestNonzeroFloat32) / float64(t+1)
-		next = follow(costs, j.squares, spans, 1/(2*mean))
+		next = fixedShare(costs, j.squares, spans, 1/(2*mean))
 	}
 	return &choices{d.score(all), rows, next, totals}, nil
 }

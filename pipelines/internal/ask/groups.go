@@ -42,7 +42,7 @@ func (d *data) groups(ctx context.Context) (*results.Ask, error) {
 		rows, tallies = append(rows, row.AnswerRow), append(tallies, row.tallies...)
 	}
 	if len(rows) == 0 {
-		return nil, exit.Dataf("pipelines: no group can be predicted from others: groups needs two or more, one of them "+
+		return nil, exit.Dataf("no group can be predicted from others: groups needs two or more, one of them "+
 			"with sums that meet --judge; have %s", report.Counted(len(all), "group"))
 	}
 	return &results.Ask{Asked: "each group, predicted by a model of all others", By: byInnerFolds,
@@ -174,7 +174,7 @@ func (d *data) worth(ctx context.Context) (*results.Ask, error) {
 		return nil, err
 	}
 	if len(groups) < 2 {
-		return nil, exit.Dataf("pipelines: worth needs two or more groups to train on (have %d); change --by or --judge",
+		return nil, exit.Dataf("worth needs two or more groups to train on (have %d); change --by or --judge",
 			len(groups))
 	}
 	all, err := d.fitAndScore(ctx, "none", groups, judged, autoLambda)
@@ -190,7 +190,8 @@ func (d *data) worth(ctx context.Context) (*results.Ask, error) {
 		}
 		difference := func(times []float64) float64 { return d.r2(all.tallies, times) - d.r2(row.tallies, times) }
 		row.Trained, row.Seen = "", d.seen(g)
-		row.Worth = &results.Worth{R2: *all.R2 - *row.R2, Interval: d.interval(len(row.tallies), difference)}
+		row.Contribution = &results.Contribution{R2: *all.R2 - *row.R2,
+			Interval: d.interval(len(row.tallies), difference)}
 		rows = append(rows, row.AnswerRow)
 	}
 	sets := &groupSets{data: d, groups: groups, judged: judged, lambda: all.Lambda, known: map[string]float64{}}
@@ -206,7 +207,8 @@ func (d *data) worth(ctx context.Context) (*results.Ask, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(rows, func(a, b results.AnswerRow) int { return cmp.Compare(a.Worth.R2, b.Worth.R2) })
+	slices.SortStableFunc(rows,
+		func(a, b results.AnswerRow) int { return cmp.Compare(a.Contribution.R2, b.Contribution.R2) })
 	return &results.Ask{Asked: "what each group adds to R², the most harmful first" + how, By: byFoldsOnce, Judged: d.judgedOn(judged),
 		Tables: []results.AnswerTable{{Head: "left out", Rows: append(rows, all.AnswerRow)}}}, nil
 }
@@ -265,7 +267,7 @@ func (s *groupSets) exactShapley(ctx context.Context, rows []results.AnswerRow) 
 				shapley += float64(weight * (all[subset|1<<g] - without))
 			}
 		}
-		rows[g].Worth.Shapley = &shapley
+		rows[g].Contribution.Shapley = &shapley
 	}
 	return nil
 }
@@ -294,8 +296,8 @@ func (s *groupSets) estimateShapley(ctx context.Context, rows []results.AnswerRo
 	}
 	for g := range rows {
 		mean := sum[g] / n
-		rows[g].Worth.Shapley = &mean
-		rows[g].Worth.StdErr = math.Sqrt(max(0, squares[g]/n-float64(mean*mean)) / max(1, n-1))
+		rows[g].Contribution.Shapley = &mean
+		rows[g].Contribution.StdErr = math.Sqrt(max(0, squares[g]/n-float64(mean*mean)) / max(1, n-1))
 	}
 	return nil
 }

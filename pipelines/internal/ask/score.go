@@ -168,7 +168,7 @@ func (d *data) fitAndJudge(ctx context.Context, train, judged []unit, lambda flo
 
 // notDefinite returns the error of a model whose matrix is not positive definite.
 func (r *scoredRow) notDefinite() error {
-	return exit.Dataf("pipelines: trained on %s, the matrix is not positive definite at lambda %g; raise --lambda",
+	return exit.Dataf("trained on %s, the matrix is not positive definite at lambda %g; raise --lambda",
 		r.Trained, r.Lambda)
 }
 
@@ -240,7 +240,7 @@ func (d *data) lambda(ctx context.Context, train []unit, whole *ridge.Sum) (_ fl
 // none of them could judge the others.
 func (d *data) directories(u unit) (all []unit) {
 	for _, i := range u.parts {
-		dir := d.parts[i].term.Place
+		dir := d.parts[i].term.Path
 		k := slices.IndexFunc(all, func(u unit) bool { return u.name == dir })
 		if k < 0 {
 			k, all = len(all), append(all, unit{name: dir})

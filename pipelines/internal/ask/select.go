@@ -33,7 +33,7 @@ func (d *data) selectParts(ctx context.Context, terms []sumdirs.Term) error {
 	for _, t := range terms {
 		switch {
 		case t.Sign < 0:
-			return exit.Dataf("--without %s: not among --sums; ask can leave out sums, but not subtract them", t.Place)
+			return exit.Dataf("--without %s: not among --sums; ask can leave out sums, but not subtract them", t.Path)
 		case t.Rows.Used == 0:
 			empty++
 			continue
@@ -50,7 +50,7 @@ func (d *data) selectParts(ctx context.Context, terms []sumdirs.Term) error {
 				p.seen = p.seen || drawn.files[f.Version]
 			}
 		}
-		if _, digest, ok := parseSumsName(t.Place); ok {
+		if _, digest, ok := parseSumsName(t.Path); ok {
 			p.seen = p.seen || drawn.days[digest]
 		}
 		d.parts = append(d.parts, p)
@@ -59,11 +59,11 @@ func (d *data) selectParts(ctx context.Context, terms []sumdirs.Term) error {
 		d.notes = append(d.notes, report.Counted(empty, "directory")+" of sums without rows took no part")
 	}
 	if len(d.parts) < 2 {
-		return exit.Dataf("pipelines: have %s of sums with rows; ask needs two or more, to train on some and predict others",
+		return exit.Dataf("have %s of sums with rows; ask needs two or more, to train on some and predict others",
 			report.Counted(len(d.parts), "directory"))
 	}
 	slices.SortStableFunc(d.parts, func(a, b part) int {
-		return cmp.Or(a.date.Compare(b.date), cmp.Compare(a.term.Place, b.term.Place))
+		return cmp.Or(a.date.Compare(b.date), cmp.Compare(a.term.Path, b.term.Path))
 	})
 	return nil
 }
@@ -114,14 +114,14 @@ func (d *data) dateOf(t sumdirs.Term) (time.Time, error) {
 			if value, ok := labels[name]; ok {
 				have = fmt.Sprintf("has %s=%s", name, report.Word(value, 40))
 			}
-			return date, exit.Usagef("--date_label %s: %s %s; dates are like 2026-11-20", name, t.Place, have)
+			return date, exit.Usagef("--date_label %s: %s %s; dates are like 2026-11-20", name, t.Path, have)
 		}
 		return date, nil
 	}
-	if date, err := sumdirs.DateOf(t.Place); err == nil {
+	if date, err := sumdirs.DateOf(t.Path); err == nil {
 		return date, nil
 	}
-	if day, _, ok := parseSumsName(t.Place); ok {
+	if day, _, ok := parseSumsName(t.Path); ok {
 		if date, ok := sumdirs.Date(day); ok {
 			return date, nil
 		}
@@ -195,7 +195,7 @@ func (d *data) checkDated() error {
 		if p.date.IsZero() {
 			return exit.Usagef("%s needs dates, but %s has none; name directories as sums/dt=2026-11-20, or name the label "+
 				"with --date_label",
-				d.options.Question, p.term.Place)
+				d.options.Question, p.term.Path)
 		}
 	}
 	return nil
@@ -212,10 +212,10 @@ func (d *data) grouped(by []string, positions []int) (all []unit, _ error) {
 		case len(by) == 0 && dated:
 			name = nameOf(p.date)
 		case len(by) == 0:
-			name = p.term.Place
+			name = p.term.Path
 		case lacks != "":
 			return nil, exit.Dataf("--by %s: %s has no such label; use directories as sums/%[1]s=VALUE, or sum --by %[1]s",
-				lacks, p.term.Place)
+				lacks, p.term.Path)
 		}
 		k := slices.IndexFunc(all, func(u unit) bool { return u.name == name })
 		if k < 0 {
@@ -268,7 +268,7 @@ func (d *data) splitJudged(by []string) (train, judged []unit, err error) {
 	trains := slices.DeleteFunc(d.everything(), func(i int) bool { return d.parts[i].judged })
 	judges := d.onlyJudged(unit{parts: d.everything()}).parts
 	if len(trains) == 0 || len(judges) == 0 {
-		return nil, nil, exit.Dataf("pipelines: %d directories of sums to train on and %d to predict (--judge %q); both "+
+		return nil, nil, exit.Dataf("%d directories of sums to train on and %d to predict (--judge %q); both "+
 			"must be at least 1", len(trains), len(judges), d.options.Judge)
 	}
 	if train, err = d.grouped(by, trains); err != nil {
@@ -282,7 +282,7 @@ func (d *data) splitJudged(by []string) (train, judged []unit, err error) {
 		if !(head.Weight() > 0) {
 			why = "there are no rows"
 		}
-		return nil, nil, exit.Dataf("pipelines: R² is not defined on %s: %s; change --judge", d.judgedOn(judged), why)
+		return nil, nil, exit.Dataf("R² is not defined on %s: %s; change --judge", d.judgedOn(judged), why)
 	}
 	return train, judged, nil
 }

@@ -258,7 +258,7 @@ func (r *retrainRun) lastEvent(ctx context.Context, model string) (*registry.Eve
 
 // drawRecipe trains a model with a new recipe on days, except those that judge it, and judges it.
 func (r *retrainRun) drawRecipe(ctx context.Context, days []Day, why string) error {
-	judge, train := r.splitJudge(days)
+	heldOut, train := r.splitHeldOut(days)
 	switch {
 	case len(train) == 0:
 		if len(days) == 0 {
@@ -266,17 +266,17 @@ func (r *retrainRun) drawRecipe(ctx context.Context, days []Day, why string) err
 				r.options.Day))
 		}
 		return r.endWithoutModel(fmt.Sprintf("no model can be trained: the only partition, %s, is held out; wait for "+
-			"another day, or name files of held-out rows with --held_out", judge.name))
-	case judge == nil:
+			"another day, or name files of held-out rows with --held_out", heldOut.name))
+	case heldOut == nil:
 		return r.endWithoutModel("no model can be judged: the champion was trained on every partition")
 	case r.trainedOn(train):
 		return r.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions before %s",
-			r.champion, judge.name))
+			r.champion, heldOut.name))
 	}
 	o := &r.options
-	model := o.Day + "-" + hashOf(train, "draw", judge.name, o.Settings)
+	model := o.Day + "-" + hashOf(train, "draw", heldOut.name, o.Settings)
 	l := &registry.Lineage{Program: o.Program, Day: o.Day, Origins: registry.Origins{Recipe: model, Redrawn: why},
-		Command: o.Command, Seen: hashOf(r.days, o.Settings), Sources: sourcesOf(train, nil), HeldOut: judge.source()}
+		Command: o.Command, Seen: hashOf(r.days, o.Settings), Sources: sourcesOf(train, nil), HeldOut: heldOut.source()}
 	r.fromLineage(l)
 	end := r.time("train")
 	err := r.makeOnce(ctx, model, l, func(dir string) error {
@@ -292,7 +292,7 @@ func (r *retrainRun) drawRecipe(ctx context.Context, days []Day, why string) err
 	if err != nil {
 		return err
 	}
-	return r.judge(ctx, model, judge)
+	return r.judge(ctx, model, heldOut)
 }
 
 // makeOnce creates a model unless an earlier run has created it, and stores its lineage.
@@ -330,18 +330,18 @@ func removeWork(ctx context.Context, out string) error {
 	return storage.Remove(ctx, dir+".bochner-"+name)
 }
 
-// judgeRows are the held-out rows on which models are judged.
-type judgeRows struct {
+// heldOutRows are the held-out rows on which models are judged.
+type heldOutRows struct {
 	name  string
 	files []string
 	day   *Day // nil for a fixed set
 }
 
-func (j *judgeRows) source() *registry.Source {
-	if j.day == nil {
-		return &registry.Source{Name: j.name, Files: []registry.File{}}
+func (h *heldOutRows) source() *registry.Source {
+	if h.day == nil {
+		return &registry.Source{Name: h.name, Files: []registry.File{}}
 	}
-	return &sourcesOf([]Day{*j.day}, nil)[0]
+	return &sourcesOf([]Day{*h.day}, nil)[0]
 }
 
 // checkHeldOut returns an error if a file of HeldOut is in a partition: models are trained on its rows.
@@ -368,18 +368,18 @@ func (r *retrainRun) checkHeldOut(ctx context.Context) error {
 	return nil
 }
 
-// splitJudge returns the rows that judge and the days to train on. The rows are a fixed set,
+// splitHeldOut returns the rows that judge and the days to train on. The rows are a fixed set,
 // or the newest day that the champion has not seen, neither in its training nor when its
-// recipe was drawn. judge is nil if there are none.
-func (r *retrainRun) splitJudge(days []Day) (judge *judgeRows, train []Day) {
+// recipe was drawn. heldOut is nil if there are none.
+func (r *retrainRun) splitHeldOut(days []Day) (heldOut *heldOutRows, train []Day) {
 	if r.options.HeldOut != "" {
-		return &judgeRows{name: r.options.HeldOut, files: []string{r.options.HeldOut}}, days
+		return &heldOutRows{name: r.options.HeldOut, files: []string{r.options.HeldOut}}, days
 	}
 	for i, day := range slices.Backward(days) {
 		if r.seen(day.Date) {
 			continue
 		}
-		return &judgeRows{name: day.Date, files: uris(days[i : i+1]), day: &days[i]},
+		return &heldOutRows{name: day.Date, files: uris(days[i : i+1]), day: &days[i]},
 			slices.Delete(slices.Clone(days), i, i+1)
 	}
 	return nil, days
@@ -396,32 +396,32 @@ func (r *retrainRun) seen(day string) bool {
 }
 
 // judge compares the model with the champion, and promotes it if it passes.
-func (r *retrainRun) judge(ctx context.Context, model string, judge *judgeRows) (err error) {
+func (r *retrainRun) judge(ctx context.Context, model string, heldOut *heldOutRows) (err error) {
 	r.report.Model = model
 	champion := ""
 	if r.champion != "" {
 		champion = r.registry.ModelDir(r.champion)
 	}
 	end := r.time("judge")
-	r.report.Gates, r.compared, err = r.jobs.Compare(ctx, champion, r.registry.ModelDir(model), judge.files)
+	r.report.Gates, r.compared, err = r.jobs.Compare(ctx, champion, r.registry.ModelDir(model), heldOut.files)
 	end()
 	if c := r.compared; c != nil {
 		var b strings.Builder
 		c.WriteTo(&b)
 		r.report.Comparison = b.String()
 	}
-	if judge.day != nil && isUnfit(err) {
+	if heldOut.day != nil && isUnfit(err) {
 		// for instance, the champion was trained on these rows, of a day that has left the window
-		return r.refuse(ctx, fmt.Sprintf("the data of %s cannot judge: %s", judge.name, fault.Text(err)))
+		return r.refuse(ctx, fmt.Sprintf("the data of %s cannot judge: %s", heldOut.name, fault.Text(err)))
 	}
 	if err != nil {
 		return err
 	}
-	return r.decide(ctx, model)
+	return r.promoteOrKeep(ctx, model)
 }
 
-// decide promotes the model, or records that the champion stays.
-func (r *retrainRun) decide(ctx context.Context, model string) error {
+// promoteOrKeep promotes the model, or records that the champion stays.
+func (r *retrainRun) promoteOrKeep(ctx context.Context, model string) error {
 	defer r.time("promote")()
 	report, o := r.report, &r.options
 	passed := !slices.ContainsFunc(report.Gates, func(g registry.Gate) bool { return !g.Passed })

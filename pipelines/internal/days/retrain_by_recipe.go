@@ -45,18 +45,18 @@ func (r *retrainRun) retrainByRecipe(ctx context.Context) error {
 	if !slices.ContainsFunc(r.days, func(p Day) bool { return p.Date == r.options.Day }) {
 		r.notef("there is no data of %s yet", r.options.Day)
 	}
-	judge, train := r.splitJudge(accepted)
-	if judge != nil {
+	heldOut, train := r.splitHeldOut(accepted)
+	if heldOut != nil {
 		if train, err = r.chooseWindow(ctx, train); err != nil {
 			return err
 		}
 	}
 	switch {
-	case judge == nil:
+	case heldOut == nil:
 		return r.endWithoutModel("no new rows can judge a model: the champion was trained on every partition")
 	case r.trainedOn(train):
 		return r.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions before %s",
-			r.champion, judge.name))
+			r.champion, heldOut.name))
 	case len(train) == 0:
 		return r.endWithoutModel("there are no rows to train on")
 	}
@@ -65,14 +65,15 @@ func (r *retrainRun) retrainByRecipe(ctx context.Context) error {
 		return err
 	}
 	days := train
-	if judge.day != nil {
-		days = append(slices.Clone(train), *judge.day)
+	if heldOut.day != nil {
+		days = append(slices.Clone(train), *heldOut.day)
 	}
 	if d := r.report.Drift; d != nil && d.Value > r.options.Redraw {
 		return r.drawRecipe(ctx, days, fmt.Sprintf(
-			"the rows have drifted from those of the recipe by %.3g, more than %.3g: %s", d.Value, r.options.Redraw, d.Text))
+			"the rows have drifted from the rows of the recipe by %.3g, more than %.3g: %s",
+			d.Value, r.options.Redraw, d.Text))
 	}
-	model, err := r.fit(ctx, id, train, judge, f)
+	model, err := r.fit(ctx, id, train, heldOut, f)
 	switch {
 	case isUnfit(err): // for instance, all rows are later than the rows of a recipe that holds out the latest
 		text := strings.ReplaceAll(fault.Text(err), "\n", "; ") // a line of the history
@@ -83,7 +84,7 @@ func (r *retrainRun) retrainByRecipe(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	return r.judgeFitted(ctx, model, train, judge)
+	return r.judgeFitted(ctx, model, train, heldOut)
 }
 
 // measureDrift adds the drift of all rows from the rows of the recipe to the report, if it decides about a new recipe.
@@ -316,10 +317,10 @@ func (r *retrainRun) refuse(ctx context.Context, why string) error {
 }
 
 // fit fits a model to the sums of days, and returns its name.
-func (r *retrainRun) fit(ctx context.Context, id string, train []Day, judge *judgeRows, f options.Fit) (model string,
-	err error) {
+func (r *retrainRun) fit(ctx context.Context, id string, train []Day, heldOut *heldOutRows, f options.Fit) (
+	model string, err error) {
 	o := &r.options
-	model = o.Day + "-" + hashOf(train, "fit", id, judge.name, o.Settings)
+	model = o.Day + "-" + hashOf(train, "fit", id, heldOut.name, o.Settings)
 	sumsDirs := map[string]string{}
 	for _, day := range train {
 		sumsDirs[day.Date] = r.index.sumsDir(day.name())
@@ -327,7 +328,7 @@ func (r *retrainRun) fit(ctx context.Context, id string, train []Day, judge *jud
 	l := &registry.Lineage{
 		Program: o.Program, Day: o.Day, Origins: registry.Origins{Recipe: r.lineage.Recipe}, Drawn: r.drawnDays(),
 		Command: o.Command,
-		Sources: sourcesOf(train, sumsDirs), HeldOut: judge.source(), Seen: hashOf(r.days, o.Settings),
+		Sources: sourcesOf(train, sumsDirs), HeldOut: heldOut.source(), Seen: hashOf(r.days, o.Settings),
 	}
 	r.fromLineage(l)
 	defer r.time("fit")()
@@ -338,7 +339,7 @@ func (r *retrainRun) fit(ctx context.Context, id string, train []Day, judge *jud
 }
 
 // judgeFitted judges a model that was fitted to the sums of days.
-func (r *retrainRun) judgeFitted(ctx context.Context, model string, train []Day, judge *judgeRows) error {
+func (r *retrainRun) judgeFitted(ctx context.Context, model string, train []Day, heldOut *heldOutRows) error {
 	if err := r.index.setTotal(ctx, train); err != nil {
 		return err
 	}
@@ -350,7 +351,7 @@ func (r *retrainRun) judgeFitted(ctx context.Context, model string, train []Day,
 		r.report.Model = model
 		return r.endWithoutModel(fmt.Sprintf("the model %s is the champion %s, byte for byte", model, r.champion))
 	}
-	return r.judge(ctx, model, judge)
+	return r.judge(ctx, model, heldOut)
 }
 
 // fitSums fits a model to the sums of days by the plan f, or to the total that a stopped run has created. If

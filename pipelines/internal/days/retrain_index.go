@@ -60,165 +60,165 @@ func (d Day) name() string { return d.Date + "-" + d.Digest }
 // readIndex reads the index in a directory, which is empty if there is no file. It drops a total whose sums do not
 // exist.
 func readIndex(ctx context.Context, dir string) (*index, error) {
-	x := &index{dir: dir, Days: map[string]*indexEntry{}, Errors: map[string][]float64{}}
+	i := &index{dir: dir, Days: map[string]*indexEntry{}, Errors: map[string][]float64{}}
 	data, err := storage.ReadFile(ctx, storage.Join(dir, indexFile), maxIndex)
 	if errors.Is(err, fs.ErrNotExist) {
-		return x, nil
+		return i, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	x.file = data
-	if err := json.Unmarshal(data, x); err != nil {
+	i.file = data
+	if err := json.Unmarshal(data, i); err != nil {
 		return nil, fmt.Errorf("retrain: %s: %w; remove it, and it is made again", storage.Join(dir, indexFile), err)
 	}
-	if len(x.TotalOf) > 0 {
-		exists, err := storage.Exists(ctx, storage.Join(x.total(x.TotalOf), sums.ManifestFile))
+	if len(i.TotalOf) > 0 {
+		exists, err := storage.Exists(ctx, storage.Join(i.total(i.TotalOf), sums.ManifestFile))
 		if err != nil {
 			return nil, err
 		}
 		if !exists {
-			x.TotalOf = nil
+			i.TotalOf = nil
 		}
 	}
-	return x, nil
+	return i, nil
 }
 
 // write stores the index if it has changed. It fails if another run has changed the file since it was read.
-func (x *index) write(ctx context.Context) error {
-	data, err := json.MarshalIndent(x, "", " ")
+func (i *index) write(ctx context.Context) error {
+	data, err := json.MarshalIndent(i, "", " ")
 	if err != nil {
 		return err
 	}
 	data = append(data, '\n')
-	if bytes.Equal(data, x.file) {
+	if bytes.Equal(data, i.file) {
 		return nil
 	}
-	if err := storage.CompareAndSwap(ctx, storage.Join(x.dir, indexFile), x.file, data); err != nil {
+	if err := storage.CompareAndSwap(ctx, storage.Join(i.dir, indexFile), i.file, data); err != nil {
 		return err
 	}
-	x.file = data
+	i.file = data
 	return nil
 }
 
 // sumsDir returns the directory of the sums with that name.
-func (x *index) sumsDir(name string) string { return storage.Join(x.dir, name) }
+func (i *index) sumsDir(name string) string { return storage.Join(i.dir, name) }
 
 // total returns the directory of the total of the sums with those names.
-func (x *index) total(names []string) string { return x.sumsDir("total-" + hashOf(nil, names...)) }
+func (i *index) total(names []string) string { return i.sumsDir("total-" + hashOf(nil, names...)) }
 
 // plan returns options that compute the total of days: from the stored total, or from the
 // sums of all days if that is less work.
-func (x *index) plan(days []Day) (f options.Fit) {
+func (i *index) plan(days []Day) (f options.Fit) {
 	names := sumNames(days)
-	f.SaveSums = x.total(names)
+	f.SaveSums = i.total(names)
 	var add, without []string
 	for _, name := range names {
-		if !slices.Contains(x.TotalOf, name) {
-			add = append(add, x.sumsDir(name))
+		if !slices.Contains(i.TotalOf, name) {
+			add = append(add, i.sumsDir(name))
 		}
 	}
-	for _, name := range x.TotalOf {
+	for _, name := range i.TotalOf {
 		if !slices.Contains(names, name) {
-			without = append(without, x.sumsDir(name))
+			without = append(without, i.sumsDir(name))
 		}
 	}
-	if len(x.TotalOf) > 0 && 1+len(add)+len(without) < len(names) {
-		f.Sums, f.Without = append([]string{x.total(x.TotalOf)}, add...), without
+	if len(i.TotalOf) > 0 && 1+len(add)+len(without) < len(names) {
+		f.Sums, f.Without = append([]string{i.total(i.TotalOf)}, add...), without
 		if len(add)+len(without) == 0 {
 			f.SaveSums = ""
 		}
 		return f
 	}
-	return x.planFromDays(days)
+	return i.planFromDays(days)
 }
 
 // planFromDays is plan without the stored total.
-func (x *index) planFromDays(days []Day) (f options.Fit) {
+func (i *index) planFromDays(days []Day) (f options.Fit) {
 	names := sumNames(days)
-	f.SaveSums = x.total(names)
+	f.SaveSums = i.total(names)
 	for _, name := range names {
-		f.Sums = append(f.Sums, x.sumsDir(name))
+		f.Sums = append(f.Sums, i.sumsDir(name))
 	}
 	return f
 }
 
 // recordTotal records a total that is about to be created, so that it is removed if the run is stopped.
-func (x *index) recordTotal(ctx context.Context, total string) error {
-	if total == "" || slices.Contains(x.Drop, total) {
+func (i *index) recordTotal(ctx context.Context, total string) error {
+	if total == "" || slices.Contains(i.Drop, total) {
 		return nil
 	}
-	x.Drop = append(x.Drop, total)
-	return x.write(ctx)
+	i.Drop = append(i.Drop, total)
+	return i.write(ctx)
 }
 
 // setTotal makes the total of days, if it exists, the stored total, and removes those in Drop.
-func (x *index) setTotal(ctx context.Context, days []Day) error {
+func (i *index) setTotal(ctx context.Context, days []Day) error {
 	names := sumNames(days)
-	total := x.total(names)
+	total := i.total(names)
 	if exists, err := storage.Exists(ctx, storage.Join(total, sums.ManifestFile)); err != nil {
 		return err
-	} else if exists && !slices.Equal(names, x.TotalOf) {
-		if len(x.TotalOf) > 0 {
-			x.Drop = append(x.Drop, x.total(x.TotalOf))
+	} else if exists && !slices.Equal(names, i.TotalOf) {
+		if len(i.TotalOf) > 0 {
+			i.Drop = append(i.Drop, i.total(i.TotalOf))
 		}
-		x.TotalOf = names
-		x.Drop = slices.DeleteFunc(x.Drop, func(dir string) bool { return dir == total })
-		if err := x.write(ctx); err != nil {
+		i.TotalOf = names
+		i.Drop = slices.DeleteFunc(i.Drop, func(dir string) bool { return dir == total })
+		if err := i.write(ctx); err != nil {
 			return err
 		}
 	}
-	for _, dir := range x.Drop {
+	for _, dir := range i.Drop {
 		if err := storage.Remove(ctx, dir); err != nil {
 			return err
 		}
 	}
-	x.Drop = nil
-	return x.write(ctx)
+	i.Drop = nil
+	return i.write(ctx)
 }
 
 // unknownModels in index.Models stands for directories that were not recorded.
 const unknownModels = "unknown"
 
 // addModels records that the retrainings of a directory of models use these sums.
-func (x *index) addModels(dir string) error {
-	if len(x.Models) == 0 && len(x.Days) > 0 {
-		x.Models = append(x.Models, unknownModels)
+func (i *index) addModels(dir string) error {
+	if len(i.Models) == 0 && len(i.Days) > 0 {
+		i.Models = append(i.Models, unknownModels)
 	}
 	abs, err := storage.Abs(dir)
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(x.Models, abs) {
-		x.Models = append(x.Models, abs)
+	if !slices.Contains(i.Models, abs) {
+		i.Models = append(i.Models, abs)
 	}
 	return nil
 }
 
 // discard removes sums. If that is interrupted, clear continues.
-func (x *index) discard(ctx context.Context, names []string) error {
+func (i *index) discard(ctx context.Context, names []string) error {
 	for _, name := range names {
-		delete(x.Days, name)
+		delete(i.Days, name)
 		if name == drawnSums {
-			x.Drawn = false
+			i.Drawn = false
 		}
-		x.Removing = append(x.Removing, name)
+		i.Removing = append(i.Removing, name)
 	}
-	if err := x.write(ctx); err != nil {
+	if err := i.write(ctx); err != nil {
 		return err
 	}
-	return x.clear(ctx)
+	return i.clear(ctx)
 }
 
 // clear removes the sums in Removing.
-func (x *index) clear(ctx context.Context) error {
-	for _, name := range x.Removing {
-		if err := removeSum(ctx, x.sumsDir(name)); err != nil {
+func (i *index) clear(ctx context.Context) error {
+	for _, name := range i.Removing {
+		if err := removeSum(ctx, i.sumsDir(name)); err != nil {
 			return err
 		}
 	}
-	x.Removing = nil
-	return x.write(ctx)
+	i.Removing = nil
+	return i.write(ctx)
 }
 
 // sumNames returns the names of the sums of days, sorted.

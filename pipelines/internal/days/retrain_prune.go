@@ -36,14 +36,14 @@ func (r *retrainRun) prune(ctx context.Context) error {
 		return err
 	}
 	for _, dir := range indexes {
-		x, err := readIndex(ctx, dir)
+		i, err := readIndex(ctx, dir)
 		if err != nil {
 			return err
 		}
-		if !slices.Equal(x.Models, []string{mine}) {
+		if !slices.Equal(i.Models, []string{mine}) {
 			continue
 		}
-		gone, err := r.unneeded(ctx, x, needed)
+		gone, err := r.unneeded(ctx, i, needed)
 		if err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func (r *retrainRun) prune(ctx context.Context) error {
 		}
 		r.report.Removed += len(gone)
 		// The directory stays, with its index: others may begin to use it at any time.
-		if err := x.discard(ctx, gone); err != nil {
+		if err := i.discard(ctx, gone); err != nil {
 			return err
 		}
 	}
@@ -62,13 +62,13 @@ func (r *retrainRun) prune(ctx context.Context) error {
 
 // unneeded returns the names of the sums in a directory of sums that are not needed. Totals are needed as long as
 // the recipe or the sums of a day are.
-func (r *retrainRun) unneeded(ctx context.Context, x *index, needed *needs) (names []string, err error) {
-	dirs, err := sumdirs.Directories(ctx, storage.Join(x.dir, "*"), sums.ManifestFile)
+func (r *retrainRun) unneeded(ctx context.Context, i *index, needed *needs) (names []string, err error) {
+	dirs, err := sumdirs.Directories(ctx, storage.Join(i.dir, "*"), sums.ManifestFile)
 	if err != nil {
 		return nil, err
 	}
-	recipe, present, oldest := path.Base(x.dir), sumNames(r.days), r.since(r.options.KeepSums.Days)
-	used := x.Reference || needed.recipes[recipe]
+	recipe, present, oldest := path.Base(i.dir), sumNames(r.days), r.since(r.options.KeepSums.Days)
+	used := i.Reference || needed.recipes[recipe]
 	keepTotals := used
 	var totals []string
 	for _, dir := range dirs {
@@ -76,8 +76,8 @@ func (r *retrainRun) unneeded(ctx context.Context, x *index, needed *needs) (nam
 		switch day, ok := dayOf(name); {
 		case !ok:
 			totals = append(totals, name)
-		case day >= oldest, needed.sums[sumsKey{recipe, name}], used && slices.Contains(x.TotalOf, name),
-			x.Reference && slices.Contains(present, name):
+		case day >= oldest, needed.sums[sumsKey{recipe, name}], used && slices.Contains(i.TotalOf, name),
+			i.Reference && slices.Contains(present, name):
 			keepTotals = true
 		default:
 			names = append(names, name)

@@ -141,14 +141,14 @@ func TestSumsOfOthersAreNotRemoved(t *testing.T) {
 // Sums without a note of their users stay, since they may have other users.
 func TestSumsWhoseUsersAreNotKnownAreNotRemoved(t *testing.T) {
 	for name, c := range map[string]struct {
-		x    index
+		i    index
 		want []string
 	}{
 		"new":   {index{}, []string{"/shop/models"}},
 		"older": {index{Days: map[string]*indexEntry{"2026-01-01-a": nil}}, []string{unknownModels, "/shop/models"}},
 	} {
-		if err := c.x.addModels("/shop/models"); err != nil || !slices.Equal(c.x.Models, c.want) {
-			t.Errorf("%s: used by %q, %v; want %q", name, c.x.Models, err, c.want)
+		if err := c.i.addModels("/shop/models"); err != nil || !slices.Equal(c.i.Models, c.want) {
+			t.Errorf("%s: used by %q, %v; want %q", name, c.i.Models, err, c.want)
 		}
 	}
 }

@@ -48,9 +48,9 @@ func validateSum(o options.Sum) error {
 
 // sumRows implements Sum. If recipe is not nil, it uses that recipe and also returns the rows.
 func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *results.Sum, rows []row, err error) {
-	o.Data.Levels = o.By
+	o.Data.Segments = o.By
 	byRecipe := training.ByRecipe{Recipe: recipe, Data: o.Data, MinRows: o.MinRows, MaxBadFraction: o.MaxBadFraction,
-		Job: o.Job, Contents: true, Positions: recipe != nil}
+		Job: o.Job, RowHashes: true, Positions: recipe != nil}
 	if recipe == nil {
 		if err := validateSum(o); err != nil {
 			return nil, nil, err
@@ -78,7 +78,7 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *r
 		if len(files) != len(p.Data.Files) || files[i].URI != p.Data.Files[i].URI ||
 			files[i].Version != p.Data.Files[i].Version {
 			return nil, nil, exit.Dataf(
-				"pipelines: the files of the data have changed since they were listed; start again when no process writes to them")
+				"the files of the data have changed since they were listed; start again when no process writes to them")
 		}
 	}
 	if err := checkDrift(o.MaxDrift, p.Drift); err != nil {
@@ -119,7 +119,7 @@ func (s *sumRun) sum(ctx context.Context) error {
 		s.rows = append(s.rows, rowsOfSum(r, t.Prepared.Data.Files)...)
 	}
 	if p.Rows.Used <= sums.MaxRowHashes {
-		files = append(files, listContents(p, summed))
+		files = append(files, setRowHashes(p, summed))
 	} else if !s.listsRows {
 		t.Notes = append(t.Notes, unlisted)
 	}
@@ -135,7 +135,7 @@ func (s *sumRun) sum(ctx context.Context) error {
 }
 
 // markEmpty sets Empty of the inputs without rows. inputs are what sums.InputsOf returns for the files.
-func markEmpty(inputs []sums.Input, files []dataset.File, reports []gram.Report) {
+func markEmpty(inputs []sums.Input, files []dataset.File, reports []gram.ShardReport) {
 	rows := make([]int64, len(files))
 	for _, r := range reports {
 		rows[r.Shard.File] += r.Rows
@@ -150,17 +150,17 @@ func markEmpty(inputs []sums.Input, files []dataset.File, reports []gram.Report)
 	}
 }
 
-// listContents stores the hashes of the summed rows as the contents of p, and returns their file.
-func listContents(p *sums.Manifest, s *training.WorkSums) (all storage.File) {
-	if s.Levels == nil {
+// setRowHashes sets the hashes of the summed rows in p, and returns the file with them.
+func setRowHashes(p *sums.Manifest, s *training.WorkSums) (all storage.File) {
+	if s.Segments == nil {
 		var hashes [][]byte
 		for _, r := range s.Reports {
 			hashes = append(hashes, r.RowHashes)
 		}
-		return p.SetRowHashes(sums.RowHashesOf(hashes...))
+		return p.SetRowHashes(sums.DecodeRowHashes(hashes...))
 	}
-	for i := range s.Levels {
-		f := p.Levels[i].SetRowHashes(sums.RowHashesOf(s.Levels[i].Contents...))
+	for i := range s.Segments {
+		f := p.Segments[i].SetRowHashes(sums.DecodeRowHashes(s.Segments[i].RowHashes...))
 		all.Name, all.Data = f.Name, append(all.Data, f.Data...)
 	}
 	return all
@@ -211,14 +211,14 @@ func existingSum(ctx context.Context, o options.Sum, r *sums.Recipe, leaf sums.L
 	switch {
 	case p.Recipe != r.Digest:
 		return nil, exit.Dataf(
-			"pipelines: %s has sums by another recipe than %s; remove it, or name another directory with --out", o.Out, o.Recipe)
-	case !slices.Equal(p.LevelColumns, o.By) || p.MinRows != o.MinRows:
-		return nil, exit.Dataf("pipelines: %s has sums by other levels: --by %s and --min_rows %d; remove it, or "+
+			"%s has sums by another recipe than %s; remove it, or name another directory with --out", o.Out, o.Recipe)
+	case !slices.Equal(p.SegmentColumns, o.By) || p.MinRows != o.MinRows:
+		return nil, exit.Dataf("%s has sums by other levels: --by %s and --min_rows %d; remove it, or "+
 			"name another directory with --out",
-			o.Out, cmp.Or(strings.Join(p.LevelColumns, ","), "''"), p.MinRows)
+			o.Out, cmp.Or(strings.Join(p.SegmentColumns, ","), "''"), p.MinRows)
 	case len(p.Leaves) != 1 || len(p.Forgotten) > 0 || p.Leaves[0].Digest != leaf.Digest:
 		return nil, exit.Dataf(
-			"pipelines: %s has the sums of other files: %s; remove it if the files have been replaced, or name "+
+			"%s has the sums of other files: %s; remove it if the files have been replaced, or name "+
 				"another directory with --out", o.Out, filesText(p))
 	}
 	result := &results.Sum{Out: o.Out, Found: true, Kernel: r.Kernel}

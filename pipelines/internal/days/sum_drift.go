@@ -67,7 +67,7 @@ func driftedParts(ctx context.Context, terms []sumdirs.Term, bound float64, thre
 		}
 		if d.Drift != nil {
 			for _, why := range d.Drift.Exceeds(bound, 0) {
-				failed = append(failed, d.Place+": "+why)
+				failed = append(failed, d.Path+": "+why)
 			}
 		}
 		part := drift.FeatureSum{Features: make([]float64, d.Shape().Dim)}
@@ -75,7 +75,7 @@ func driftedParts(ctx context.Context, terms []sumdirs.Term, bound float64, thre
 			return nil, err
 		}
 		if f := drift.CompareFeatures(part, all.Without(part), all.effective, threads); f.AtLeast > farthest.AtLeast {
-			farthest, dir = f, d.Place
+			farthest, dir = f, d.Path
 		}
 	}
 	if dir != "" {
@@ -95,7 +95,7 @@ type featureSum struct {
 // featuresOf adds and subtracts the features of sums, whose classes may differ.
 func featuresOf(ctx context.Context, terms []sumdirs.Term) (*featureSum, error) {
 	if len(terms) == 0 {
-		return nil, exit.Dataf("pipelines: drift: no sums")
+		return nil, exit.Dataf("no sums")
 	}
 	dim := terms[0].Shape().Dim
 	f := &featureSum{effective: 1}
@@ -103,7 +103,7 @@ func featuresOf(ctx context.Context, terms []sumdirs.Term) (*featureSum, error) 
 	var used float64
 	for _, d := range terms {
 		if d.Shape().Dim != dim {
-			return nil, exit.Dataf("pipelines: drift: %s and %s are sums by different recipes", terms[0].Place, d.Place)
+			return nil, exit.Dataf("%s and %s are sums by different recipes", terms[0].Path, d.Path)
 		}
 		used += float64(d.Sign * d.Rows.Used)
 		if err := addFeatures(ctx, d, &f.FeatureSum); err != nil {

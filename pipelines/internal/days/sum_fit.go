@@ -123,7 +123,8 @@ func fitTerms(ctx context.Context, o options.Fit, parent string, terms []sumdirs
 		m := spec.MemoryOfSums(all.Recipe, all.ClassCount(), all.Added.Rows.Used, listedRows(o, all),
 			t.Training.Job.Engine.Threads)
 		if o.Each != "" {
-			m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+segments.Bytes(all, t.Training.Job.Engine.Threads))
+			m.PeakBytes = max(m.PeakBytes, job.ProgramBytes+job.SlackBytes+
+				segments.Bytes(all, t.Training.Job.Engine.Threads))
 		}
 		if err := t.Training.Reserve(m); err != nil {
 			return nil, nil, err
@@ -188,7 +189,7 @@ func (f *sumFit) add(ctx context.Context) (err error) {
 	var rows sums.RowHashes
 	listed := listedRows(*o, all)
 	if listed > 0 {
-		if rows, err = all.Contents(ctx, listed); err != nil {
+		if rows, err = all.RowHashes(ctx, listed); err != nil {
 			return err
 		}
 	}
@@ -251,7 +252,7 @@ func (f *sumFit) save(ctx context.Context) error {
 		j.Progress.Notef("%s already has these sums", dir)
 		return nil
 	}
-	return exit.Dataf("pipelines: %s exists and has other sums; remove it, or name another directory with --save_sums",
+	return exit.Dataf("%s exists and has other sums; remove it, or name another directory with --save_sums",
 		dir)
 }
 

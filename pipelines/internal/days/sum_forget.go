@@ -43,10 +43,10 @@ func readCertificate(ctx context.Context, name string) (*results.Certificate, er
 	}
 	c := new(results.Certificate)
 	if err := json.Unmarshal(data, c); err != nil {
-		return nil, exit.Dataf("pipelines: %s is not a certificate: %w", name, err)
+		return nil, exit.Dataf("%s is not a certificate: %w", name, err)
 	}
 	if c.Format != sums.Format {
-		return nil, exit.Dataf("pipelines: %s: format version %d, this program reads %d", name, c.Format, sums.Format)
+		return nil, exit.Dataf("%s: format version %d, this program reads %d", name, c.Format, sums.Format)
 	}
 	if !models.HasChecksum(data) {
 		return nil,
@@ -126,12 +126,12 @@ func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, 
 		return nil, err
 	}
 	if r.why != "" {
-		return nil, exit.Dataf("pipelines: %s", r.why)
+		return nil, exit.Dataf("%s", r.why)
 	}
 	rows, sumsOfRows := r.subtracted.Rows.Used, r.key.hide([]byte(r.subtracted.Sums))
 	if used := usedBy(terms); rows == used {
 		return nil, exit.Dataf(
-			"pipelines: all %s rows of the sums would be forgotten, and none is left to fit a model to; remove the "+
+			"all %s rows of the sums would be forgotten, and none is left to fit a model to; remove the "+
 				"model and the sums", report.Groups(used))
 	}
 	_, parent := storage.Split(strings.TrimRight(o.Model, "/"))
@@ -175,7 +175,7 @@ func readIDs(ctx context.Context, o options.ForgottenRows, recipe *sums.Recipe) 
 	defer r.Close()
 	l, err := dataset.ReadIDs(r)
 	if err != nil {
-		return nil, exit.Dataf("pipelines: list of ids %s: %w", o.IDs, err)
+		return nil, exit.Dataf("list of ids %s: %w", o.IDs, err)
 	}
 	return l, nil
 }
@@ -190,10 +190,10 @@ type forgetInputs struct {
 	scratch   *job.Job     // temporary directory for the sums of the rows and the original model
 	job       options.Job  // of jobs within this one
 
-	// Set by sum: the sums of the rows, as a term to subtract; the rows; and results of contentKeyOf.
+	// Set by sum: the sums of the rows, as a term to subtract; the rows; and results of newRowHashKey.
 	subtracted sumdirs.Term
 	rows       []row
-	key        contentKey
+	key        rowHashKey
 	why        string
 }
 
@@ -209,8 +209,8 @@ func openForgetInputs(ctx context.Context, o options.ForgottenRows, model string
 		return nil, err
 	}
 	if first := r.terms[0]; first.Recipe.Digest != r.recipe.Digest {
-		return nil, exit.Dataf("pipelines: %s has sums by another recipe than %s; sum the data with --recipe %[2]s",
-			first.Place, model)
+		return nil, exit.Dataf("%s has sums by another recipe than %s; sum the data with --recipe %[2]s",
+			first.Path, model)
 	}
 	if r.ids, err = readIDs(ctx, o, r.recipe); err != nil {
 		return nil, err
@@ -249,7 +249,7 @@ func (r *forgetInputs) sum(ctx context.Context) (err error) {
 				report.Counted64(int64(r.listedIDs), "id"), report.Counted64(n, "row"))
 		}
 	}
-	r.key, r.why, err = contentKeyOf(ctx, r.terms, r.rows)
+	r.key, r.why, err = newRowHashKey(ctx, r.terms, r.rows)
 	return err
 }
 
@@ -266,7 +266,7 @@ func (r *forgetInputs) sumsDigest(ctx context.Context, lambda options.Lambda, m 
 	}
 	if used := usedBy(r.terms); m.Rows.Used > 0 && used != m.Rows.Used {
 		return "", exit.Dataf(
-			"pipelines: the sums have %s rows, but %s was trained on %s: give all sums that it was fitted to, and no "+
+			"the sums have %s rows, but %s was trained on %s: give all sums that it was fitted to, and no "+
 				"others", report.Groups(used), r.options.Model, report.Groups(m.Rows.Used))
 	}
 	fit := options.Fit{Lambda: lambda, Model: storage.Join(r.scratch.Work.Dir, "before"), Job: r.job}
@@ -283,7 +283,7 @@ func (r *forgetInputs) sumsDigest(ctx context.Context, lambda options.Lambda, m 
 		return "", err
 	}
 	if weightsOf(same) != weightsOf(m) {
-		return "", exit.Dataf("pipelines: %s was not fitted to these sums: they give other weights", r.options.Model)
+		return "", exit.Dataf("%s was not fitted to these sums: they give other weights", r.options.Model)
 	}
 	return p.Sums, nil
 }

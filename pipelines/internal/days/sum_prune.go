@@ -131,8 +131,8 @@ func neededBy(ctx context.Context, o options.PruneSums) (*neededSums, error) {
 			return nil, err
 		}
 		if s.Champion == "" {
-			return nil, exit.Dataf(
-				"pipelines: %s has no champion, whose sums would be kept; promote a model first, or name models with --model", o.Models)
+			return nil, exit.Dataf("%s has no champion, whose sums would be kept; promote a model first, or name models "+
+				"with --model", o.Models)
 		}
 		for _, alias := range models.AliasNames() {
 			if model := s.Model(alias); model != "" {
@@ -164,7 +164,7 @@ func (n *neededSums) add(ctx context.Context, dir string) error {
 		return err
 	}
 	if l == nil || len(l.Sources) == 0 {
-		return exit.Dataf("pipelines: %s has no %s that says which sums it needs; "+
+		return exit.Dataf("%s has no %s that says which sums it needs; "+
 			"fit it again, and promote that", dir, registry.LineageFile)
 	}
 	for _, p := range l.Sources {
@@ -188,7 +188,7 @@ func (n *neededSums) reason(sumsDir string, p *sums.Manifest) string {
 	if abs, err := storage.Abs(sumsDir); err == nil {
 		model = n.byDir[abs]
 	}
-	for _, l := range append(p.LevelLeaves(), p.Leaves...) {
+	for _, l := range append(p.SegmentLeaves(), p.Leaves...) {
 		model = cmp.Or(model, n.byDigest[l.Digest])
 	}
 	if model == "" {

@@ -120,7 +120,7 @@ func compare(ctx context.Context, j *job.Job, o options.CompareKernel, l *prepar
 	x, n, _ := l.Sum.Sample()
 	n = min(n, o.Rows)
 	if n < 2 {
-		return nil, exit.Dataf("pipelines: the sample has %d distinct rows; comparing needs at least 2", n)
+		return nil, exit.Dataf("the sample has %d distinct rows; comparing needs at least 2", n)
 	}
 	exact, err := kernelOfPairs(l.Recipe.Scaled(l.Recipe.Choice.Recipe), x, n, l.Profile.Dim, j.Engine.Threads)
 	if err != nil {

@@ -256,7 +256,7 @@ func sameInput(a, b *dataset.Dataset) (bool, error) {
 	return bytes.Equal(x, y), err
 }
 
-var errChanged = exit.Dataf("pipelines: files of --data have changed while they were listed; start again")
+var errChanged = exit.Dataf("files of --data have changed while they were listed; start again")
 
 func (m *openedModel) summary(model string) results.ComparedModel {
 	return results.ComparedModel{Model: model, SHA256: m.manifest.SHA256, Rule: report.DecisionRule(m.manifest)}
@@ -271,10 +271,10 @@ func (p *pair) checkUnseen(ctx context.Context, j *job.Job, used int64, reports 
 			return err
 		case seen == 0: // this model has seen none of the rows
 		case seen == used:
-			return exit.Dataf("pipelines: %s was trained on files of these rows, so they do not tell how good it is on others; "+
+			return exit.Dataf("%s was trained on files of these rows, so they do not tell how good it is on others; "+
 				"compare on rows that neither model has seen", m.name)
 		default:
-			return exit.Dataf("pipelines: %s of %s rows are of files that %s was trained on, so they do not tell how good it "+
+			return exit.Dataf("%s of %s rows are of files that %s was trained on, so they do not tell how good it "+
 				"is on others; compare on rows that neither model has seen",
 				report.Groups(seen), report.Groups(used), m.name)
 		}

@@ -157,7 +157,7 @@ func (e *evaluation) count(ctx context.Context, j *job.Job, r *results.Evaluate,
 	if d.Key != nil {
 		r.Groups = d.Key.Columns
 	}
-	if d.Part != nil && d.Part.Test { // the rows were held out of the training data
+	if d.TestSplit != nil && d.TestSplit.Test { // the rows were held out of the training data
 		return nil
 	}
 	r.TrainingRows, err = e.trainingRows(ctx, j, r.Rows.Used, reports)
@@ -222,7 +222,7 @@ func addClasses(r *results.Evaluate, scored *scoring.ClassScores, m *models.Mani
 	r.Classes = &hits
 	r.UnseenLabels, r.UnseenHint = unseenLabels(&scored.Unseen), labelHint(&scored.Unseen, hits.Classes)
 	if hits.Unseen > 0 && hits.Unseen == hits.Rows {
-		return exit.Dataf("pipelines: none of the %s rows has a label that is a class of the model %s: labels are %s; its "+
+		return exit.Dataf("none of the %s rows has a label that is a class of the model %s: labels are %s; its "+
 			"classes are %s%s",
 			report.Groups(hits.Rows), r.Model, results.UnseenText(r.UnseenLabels), report.SomeOf(names), report.Prefixed("; ", r.UnseenHint))
 	}

@@ -93,16 +93,16 @@ func (v *verification) trainingRows(ctx context.Context, d *dataset.Dataset) err
 		return err
 	}
 	if profiled.Digest != m.Fingerprint {
-		return exit.Dataf("pipelines: these are not the rows that %s was trained on: their fingerprint differs",
+		return exit.Dataf("these are not the rows that %s was trained on: their fingerprint differs",
 			v.model)
 	}
 	if have := profiled.Counts.RowCounts; have != m.Rows {
-		return exit.Dataf("pipelines: %d rows were read and %d used; the manifest of %s says %d and %d", have.Read,
+		return exit.Dataf("%d rows were read and %d used; the manifest of %s says %d and %d", have.Read,
 			have.Used, v.model, m.Rows.Read, m.Rows.Used)
 	}
 	if m.Task == models.Classification {
 		if have := profiled.Profile.Labels.Counts; !slices.Equal(have, m.Profile.ClassCounts) {
-			return exit.Dataf("pipelines: the classes have %v rows; the manifest of %s says %v", have, v.model,
+			return exit.Dataf("the classes have %v rows; the manifest of %s says %v", have, v.model,
 				m.Profile.ClassCounts)
 		}
 	}
@@ -172,7 +172,7 @@ func (v *verification) pass(ctx context.Context) (*learn.Pass, error) {
 	mean := 0.0
 	if w := p.Profile.Weights; w != nil && !w.Equal() {
 		if folds > 0 {
-			return nil, exit.Dataf("pipelines: %s was trained on rows with weights, and others were held out of it: its "+
+			return nil, exit.Dataf("%s was trained on rows with weights, and others were held out of it: its "+
 				"certificate is on the mean of the former, which verify does not compute; train without a time limit", v.model)
 		}
 		mean = w.Mean()

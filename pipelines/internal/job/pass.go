@@ -60,7 +60,7 @@ func (j *Job) ScanSum(ctx context.Context, p transforms.AnyPass, name string,
 		runtime.GC() // frees the garbage of the pass before the sum is decoded
 	}
 	if err := wire.Unmarshal(sum, data); err != nil {
-		return nil, fmt.Errorf("pipelines: %s: %w; run again without --resume", file, err)
+		return nil, fmt.Errorf("%s: %w; run again without --resume", file, err)
 	}
 	return reports, nil
 }
@@ -90,7 +90,7 @@ func (j *Job) runSum(ctx context.Context, p transforms.AnyPass, name string) (su
 		return "", nil, err
 	}
 	if want := len(p.Common().Shards); len(reports) != want {
-		return "", nil, fmt.Errorf("pipelines: %d reports for %d shards", len(reports), want)
+		return "", nil, fmt.Errorf("%d reports for %d shards", len(reports), want)
 	}
 	return sum, reports, nil
 }
@@ -228,7 +228,7 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (result
 	}
 	if float64(bad) > maxBad*float64(c.Read) {
 		b := firstBad(reports)
-		first := &dataset.Error{Format: d.Schema.Format, Name: b.Place(), Err: errors.New(b.Reason)}
+		first := &dataset.Error{Format: d.Schema.Format, Name: b.Position(), Err: errors.New(b.Reason)}
 		if maxBad == 0 {
 			return c, exit.Dataf("%w\nno row may be set aside (--max_bad_fraction 0): fix the file, or allow a share of rows "+
 				"to be set aside", first)
@@ -259,7 +259,7 @@ func CheckNamed(ctx context.Context, d *dataset.Dataset, reports []dataset.Repor
 	if n > len(first) {
 		etc = ", …"
 	}
-	return exit.Dataf("pipelines: %s of the list: no row of the data that can be used has %s%s; give the files with "+
+	return exit.Dataf("%s of the list: no row of the data that can be used has %s%s; give the files with "+
 		"these rows, or take the ids out of the list; ids are compared as they are written in the files",
 		report.Counted64(int64(n), "id"), strings.Join(quoted, ", "), etc)
 }
@@ -273,7 +273,7 @@ func firstBad(reports []dataset.Report) dataset.SetAside {
 			}
 		}
 	}
-	panic("pipelines: bad rows are counted, but none is listed")
+	panic("job: bad rows are counted, but none is listed")
 }
 
 // noRows returns the error for data without usable rows, with reasons and advice.
@@ -282,7 +282,7 @@ func noRows(d *dataset.Dataset, c results.RowCounts, reports []dataset.Report) e
 	switch {
 	case c.SetAside > 0:
 		why = errors.New("has no usable rows: " + strings.Join(reasonsSetAside(d, c, reports), "; "))
-	case d.Part != nil:
+	case d.TestSplit != nil:
 		why = errors.New("has no rows, or none in one of the two parts that --test makes")
 	case len(d.Schema.Columns) > 0:
 		why = errors.New("has columns but no rows")
@@ -306,7 +306,7 @@ func reasonsSetAside(d *dataset.Dataset, c results.RowCounts, reports []dataset.
 	}
 	if bad := c.SetAside - c.Unlabeled - c.Weightless; bad > 0 {
 		b := firstBad(reports)
-		add(bad, "cannot be read, the first is %s: %s", b.Place(), b.Reason)
+		add(bad, "cannot be read, the first is %s: %s", b.Position(), b.Reason)
 	}
 	switch {
 	case len(d.Targets) > 0:

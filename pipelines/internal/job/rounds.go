@@ -75,7 +75,7 @@ func (j *Job) Rounds(ctx context.Context, pass *learn.Pass, first []byte, o Roun
 }
 
 // errLost means that the chosen state no longer exists.
-var errLost = errors.New("pipelines: the work directory no longer contains the best state")
+var errLost = errors.New("the work directory no longer contains the best state")
 
 // rounds are the rounds of a pass.
 type rounds struct {
@@ -222,7 +222,7 @@ func (it *Iteration) read(ctx context.Context, round int) error {
 	}
 	var r iterative.Report
 	if err := json.Unmarshal(data, &r); err != nil {
-		return fmt.Errorf("pipelines: report %s: %w; run again without --resume", uri, err)
+		return fmt.Errorf("report %s: %w; run again without --resume", uri, err)
 	}
 	r.Round = round
 	it.History = append(it.History, r)

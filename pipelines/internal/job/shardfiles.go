@@ -107,7 +107,7 @@ func (j *Job) writeFresh(ctx context.Context, pass filePass, name string) ([]tra
 		return nil, err
 	}
 	if want := len(pass.Common().Shards); len(all) != want {
-		return nil, fmt.Errorf("pipelines: %d shards were written, want %d", len(all), want)
+		return nil, fmt.Errorf("%d shards were written, want %d", len(all), want)
 	}
 	return all, nil
 }
@@ -152,7 +152,7 @@ func (j *Job) finished(ctx context.Context, dir string,
 }
 
 // errUnfinished means that the files of a shard are not complete.
-var errUnfinished = errors.New("pipelines: shard is not finished")
+var errUnfinished = errors.New("shard is not finished")
 
 // finishedShard returns what an earlier run has written for a shard, if its files are complete.
 func finishedShard(ctx context.Context, dir string, s dataset.Shard) (w transforms.Written, err error) {

@@ -133,10 +133,10 @@ func ownWork(ctx context.Context, name, dir string, empty bool) error {
 	case err != nil || ours:
 		return err
 	case strings.HasPrefix(path.Base(name), ".bochner-"):
-		return exit.Dataf("pipelines: %s has files that no job of this version wrote; remove it (rm -r %[1]s), "+
+		return exit.Dataf("%s has files that no job of this version wrote; remove it (rm -r %[1]s), "+
 			"or give another directory with --work", name)
 	}
-	return exit.Dataf("pipelines: --work %s: the directory has other files; give a new or an empty one", name)
+	return exit.Dataf("--work %s: the directory has other files; give a new or an empty one", name)
 }
 
 func markWork(ctx context.Context, dir string) error {
@@ -156,7 +156,7 @@ func markWork(ctx context.Context, dir string) error {
 func (w *WorkDir) File(name string, from ...any) string {
 	h := sha256.New()
 	if err := json.NewEncoder(h).Encode(from); err != nil {
-		panic("pipelines: state that cannot be named: " + err.Error())
+		panic("job: state that cannot be named: " + err.Error())
 	}
 	ext := path.Ext(name)
 	return storage.Join(w.Dir, name[:len(name)-len(ext)]+"-"+hex.EncodeToString(h.Sum(nil)[:8])+ext)

@@ -35,35 +35,35 @@ type columnFacts struct {
 }
 
 // columns describes the columns of the rows.
-func (a *Model) columns() (all []columnFacts) {
-	if t := a.schema.Table; t != nil {
+func (m *Model) columns() (all []columnFacts) {
+	if t := m.schema.Table; t != nil {
 		slot := 0
 		for i := range t.Columns {
-			all = append(all, a.column(t.Columns[i], slot))
+			all = append(all, m.column(t.Columns[i], slot))
 			slot += t.Columns[i].Width()
 		}
 		return all
 	}
-	for j := range a.Input.Dim {
+	for j := range m.Input.Dim {
 		c := schema.Column{Name: fmt.Sprint("column ", j+1), Type: schema.Number}
-		if j < len(a.Input.Columns) {
-			c.Name = a.Input.Columns[j]
+		if j < len(m.Input.Columns) {
+			c.Name = m.Input.Columns[j]
 		}
-		all = append(all, a.column(c, j))
+		all = append(all, m.column(c, j))
 	}
 	return all
 }
 
 // column describes a column by the statistics of the value at slot of a row.
-func (a *Model) column(described schema.Column, slot int) columnFacts {
+func (m *Model) column(described schema.Column, slot int) columnFacts {
 	c := columnFacts{Field: schema.Field{Column: described, Role: schema.Feature}}
-	rows := a.profile.Rows
+	rows := m.profile.Rows
 	if rows == nil || slot >= len(rows.Columns) {
 		return c
 	}
 	centre := 0.0
-	if slot < len(a.schema.Centre) {
-		centre = a.schema.Centre[slot]
+	if slot < len(m.schema.Centre) {
+		centre = m.schema.Centre[slot]
 	}
 	stats := &rows.Columns[slot]
 	c.missing = stats.Missing
@@ -99,31 +99,31 @@ func levelsOf(texts []string, counts []int64) (all []schema.Level, others int64)
 }
 
 // addColumns describes the columns, the classes, and the rows that were set aside.
-func (a *Model) addColumns(p *report.Page) {
+func (m *Model) addColumns(p *report.Page) {
 	s := p.Section("Columns and rows")
-	all := a.columns()
+	all := m.columns()
 	t := report.Table{Caption: "Columns of the training rows",
 		Head: []string{"column", "type", "missing, %", "values", "notes"}}
 	for _, c := range all[:min(len(all), maxListed)] {
 		missing := "0"
 		if c.missing > 0 {
-			missing = report.TwoDigits(100 * float64(c.missing) / float64(max(1, a.Rows.Used)))
+			missing = report.TwoDigits(100 * float64(c.missing) / float64(max(1, m.Rows.Used)))
 		}
-		t.Add(report.Word(c.Name, 60), string(c.Type), missing, report.Values(&c.Field), c.notes(a.Rows.Used))
+		t.Add(report.Word(c.Name, 60), string(c.Type), missing, report.Values(&c.Field), c.notes(m.Rows.Used))
 	}
 	if more := len(all) - maxListed; more > 0 {
 		t.More = report.Groups(int64(more)) + " more columns"
 	}
 	s.List(t)
-	if a.Vocabulary != nil && len(a.Profile.ClassCounts) == len(a.Vocabulary.Classes) {
-		levels, _ := levelsOf(a.Vocabulary.Classes, a.Profile.ClassCounts)
-		b, t := bars("Classes", levels, a.Rows.Used, maxClasses)
+	if m.Vocabulary != nil && len(m.Profile.ClassCounts) == len(m.Vocabulary.Classes) {
+		levels, _ := levelsOf(m.Vocabulary.Classes, m.Profile.ClassCounts)
+		b, t := bars("Classes", levels, m.Rows.Used, maxClasses)
 		s.Draw(b, t)
 	}
-	if named := a.schema.Table != nil || len(a.Input.Columns) > 0; named || len(all) <= maxDrawn {
-		a.drawColumns(s, all)
+	if named := m.schema.Table != nil || len(m.Input.Columns) > 0; named || len(all) <= maxDrawn {
+		m.drawColumns(s, all)
 	}
-	a.addSetAside(s)
+	m.addSetAside(s)
 }
 
 // notes returns notes on what may be wrong with a column.
@@ -162,11 +162,11 @@ func (c *columnFacts) pile() (value float64, percent int) {
 }
 
 // drawColumns draws the first columns, in the order in which a metric stretches distances along them.
-func (a *Model) drawColumns(s *report.Section, all []columnFacts) {
-	if a.Stretch != nil {
+func (m *Model) drawColumns(s *report.Section, all []columnFacts) {
+	if m.Stretch != nil {
 		rank := map[string]int{}
-		for i, share := range a.Stretch.Columns {
-			rank[share.Name] = i - len(a.Stretch.Columns)
+		for i, share := range m.Stretch.Columns {
+			rank[share.Name] = i - len(m.Stretch.Columns)
 		}
 		all = slices.Clone(all)
 		slices.SortStableFunc(all, func(x, y columnFacts) int { return rank[x.Name] - rank[y.Name] })
@@ -179,7 +179,7 @@ func (a *Model) drawColumns(s *report.Section, all []columnFacts) {
 		case drawn == maxDrawn:
 			return
 		case len(c.Levels) > 1 && c.Summary != nil:
-			b, t := bars(c.Name, c.Summary.Levels, a.Rows.Used, maxBars)
+			b, t := bars(c.Name, c.Summary.Levels, m.Rows.Used, maxBars)
 			s.DrawExtra(b, t)
 		case len(h.Heights) > 2:
 			s.DrawExtra(h, t)
@@ -233,16 +233,16 @@ func (c *columnFacts) histogram() (h picture.Histogram, t report.Table) {
 }
 
 // addSetAside lists the first rows that were set aside.
-func (a *Model) addSetAside(s *report.Section) {
+func (m *Model) addSetAside(s *report.Section) {
 	t := report.Table{Caption: "Rows that were set aside", Head: []string{"file", "line", "why"}}
-	for line := range bytes.Lines(a.files[results.SetAsideFile]) {
+	for line := range bytes.Lines(m.files[results.SetAsideFile]) {
 		var row dataset.SetAside
 		if len(t.Rows) == maxSetAside || json.Unmarshal(line, &row) != nil {
 			break
 		}
 		t.Add(path.Base(row.File), fmt.Sprint(row.Line), row.Reason)
 	}
-	if more := a.Rows.SetAside - int64(len(t.Rows)); more > 0 && len(t.Rows) > 0 {
+	if more := m.Rows.SetAside - int64(len(t.Rows)); more > 0 && len(t.Rows) > 0 {
 		t.More = report.Groups(more) + " more rows"
 	}
 	s.List(t)

@@ -16,9 +16,9 @@ import (
 )
 
 // addSearch lists the trials of the search, and the columns along which its metric stretches distances.
-func (a *Model) addSearch(p *report.Page) error {
+func (m *Model) addSearch(p *report.Page) error {
 	s := p.Section("Search for features")
-	if data := a.files[tuning.SearchFile]; data != nil {
+	if data := m.files[tuning.SearchFile]; data != nil {
 		var result tuning.Result
 		if err := json.Unmarshal(data, &result); err != nil {
 			return fmt.Errorf("%s: %w", tuning.SearchFile, err)
@@ -49,25 +49,25 @@ func (a *Model) addSearch(p *report.Page) error {
 			report.Counted(result.Tried, "candidate"), report.Counted64(int64(result.Pilot), "row"))
 		s.List(t.Filled())
 	}
-	a.addSizes(s)
-	if a.Stretch != nil {
-		s.Draw(report.StretchPicture(a.Stretch))
+	m.addSizes(s)
+	if m.Stretch != nil {
+		s.Draw(report.StretchPicture(m.Stretch))
 	}
 	return nil
 }
 
 // addSizes shows the errors by the number of features, if several were tried.
-func (a *Model) addSizes(s *report.Section) {
-	if a.Lineage == nil || len(a.Lineage.Sizes) == 0 {
+func (m *Model) addSizes(s *report.Section) {
+	if m.Lineage == nil || len(m.Lineage.Sizes) == 0 {
 		return
 	}
-	root := a.Task == models.Regression && len(a.Input.Labels) < 2
-	t := report.SizeTable(a.Lineage.Sizes, root)
+	root := m.Task == models.Regression && len(m.Input.Labels) < 2
+	t := report.SizeTable(m.Lineage.Sizes, root)
 	lines := picture.Lines{Title: "Held-out error by number of features", X: "number of features",
-		Y:      a.lambdas().Name(),
+		Y:      m.lambdas().Name(),
 		LogX:   true,
 		Series: []picture.Series{{}}}
-	for _, size := range a.Lineage.Sizes {
+	for _, size := range m.Lineage.Sizes {
 		if v := size.Loss; root && v > 0 {
 			lines.Series[0].Add(float64(size.Features), math.Sqrt(v))
 		} else if v > 0 {
@@ -83,32 +83,32 @@ func (a *Model) addSizes(s *report.Section) {
 }
 
 // addPath lists the values of λ with their errors.
-func (a *Model) addPath(p *report.Page) {
-	if len(a.Learner.Table) == 0 {
+func (m *Model) addPath(p *report.Page) {
+	if len(m.Learner.Table) == 0 {
 		return
 	}
 	s := p.Section("Regularisation")
 	by := "the least held-out squared error"
-	if a.Learner.Select != "" {
-		by = "the least " + strings.ReplaceAll(a.Learner.Select, "_", " ") + " of held-out rows"
+	if m.Learner.Select != "" {
+		by = "the least " + strings.ReplaceAll(m.Learner.Select, "_", " ") + " of held-out rows"
 	}
-	s.Sayf("Lambda %g was chosen by %s. Larger values make smoother models.", a.Learner.Lambda, by)
-	t := report.PathTable(a.Task, len(a.Input.Labels), a.Learner.Table, a.Learner.Lambda)
-	if len(a.Learner.RuledOut) > 0 {
-		t.More = report.Numbers(a.Learner.RuledOut) + ", which were ruled out early"
+	s.Sayf("Lambda %g was chosen by %s. Larger values make smoother models.", m.Learner.Lambda, by)
+	t := report.PathTable(m.Task, len(m.Input.Labels), m.Learner.Table, m.Learner.Lambda)
+	if len(m.Learner.RuledOut) > 0 {
+		t.More = report.Numbers(m.Learner.RuledOut) + ", which were ruled out early"
 	}
 	s.List(t)
 	heldOut, training := picture.Series{Name: "held out"}, picture.Series{Name: "training"}
 	squared := heldOut
-	for _, row := range a.Learner.Table {
+	for _, row := range m.Learner.Table {
 		if row.Failed != "" || row.MSE == 0 {
 			continue
 		}
-		f, _ := a.lambdas().Figure(row)
+		f, _ := m.lambdas().Figure(row)
 		heldOut.AddInterval(row.Lambda, f.Value, f.Low, f.High)
 		f = report.WithHalfWidth(row.MSE, report.HalfWidth(row))
 		squared.AddInterval(row.Lambda, f.Value, f.Low, f.High)
-		if a.Task == models.Classification {
+		if m.Task == models.Classification {
 			training.Add(row.Lambda, row.Train)
 		} else {
 			training.Add(row.Lambda, math.Sqrt(row.Train))
@@ -118,9 +118,9 @@ func (a *Model) addPath(p *report.Page) {
 		return
 	}
 	const x = "lambda, the penalty on squared weights"
-	name := a.lambdas().Name()
+	name := m.lambdas().Name()
 	l := picture.Lines{Title: "Held-out error by lambda", X: x, Y: name, LogX: true, Series: []picture.Series{heldOut}}
-	if a.Task != models.Classification {
+	if m.Task != models.Classification {
 		l.Title, l.Y, l.Series = "Errors by lambda", strings.TrimPrefix(name, "held-out "), append(l.Series, training)
 	}
 	s.Draw(l, t)
@@ -131,17 +131,17 @@ func (a *Model) addPath(p *report.Page) {
 }
 
 // addRounds shows the rounds of an iterative learner.
-func (a *Model) addRounds(p *report.Page) error {
-	c := a.Learner.Log
+func (m *Model) addRounds(p *report.Page) error {
+	c := m.Learner.Log
 	if c == nil {
 		return nil
 	}
 	s := p.Section("Training by rounds")
-	s.Sayf("Learner %s on %s loss with %s: %s after %s.", a.Learner.Kind, c.Loss, report.Counted(c.Partitions, "partition"),
+	s.Sayf("Learner %s on %s loss with %s: %s after %s.", m.Learner.Kind, c.Loss, report.Counted(c.Partitions, "partition"),
 		c.Ended, report.Counted(c.Rounds, "round"))
-	s.List(report.Trials(a.Task, a.Learner.Split, c.Path, a.Learner.Lambda))
+	s.List(report.Trials(m.Task, m.Learner.Split, c.Path, m.Learner.Lambda))
 	var history []iterative.Report
-	if data := a.files[CurveFile]; data != nil {
+	if data := m.files[CurveFile]; data != nil {
 		if err := json.Unmarshal(data, &history); err != nil {
 			return fmt.Errorf("%s: %w", CurveFile, err)
 		}
@@ -153,18 +153,18 @@ func (a *Model) addRounds(p *report.Page) error {
 }
 
 // addOrigin adds the data and models that the model was made from, and the command that makes it again.
-func (a *Model) addOrigin(p *report.Page) {
+func (m *Model) addOrigin(p *report.Page) {
 	s := p.Section("Origin")
 	var t report.Facts
-	t.Addf("program", "bochner %s", a.Program)
-	report.AddLineage(&t, a.Lineage)
-	t.Addf("fingerprint of the rows", "%s", a.Fingerprint)
-	if w, has := a.File(models.WeightsFile); has {
+	t.Addf("program", "bochner %s", m.Program)
+	report.AddLineage(&t, m.Lineage)
+	t.Addf("fingerprint of the rows", "%s", m.Fingerprint)
+	if w, has := m.File(models.WeightsFile); has {
 		t.Addf("SHA-256 of the weights", "%s", w.SHA256)
 	}
-	t.Addf("SHA-256 of the manifest", "%s", a.SHA256)
+	t.Addf("SHA-256 of the manifest", "%s", m.SHA256)
 	s.List(t.Table)
-	l := a.Lineage
+	l := m.Lineage
 	if l == nil {
 		l = &registry.Lineage{}
 	}

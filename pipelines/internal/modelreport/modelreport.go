@@ -79,12 +79,12 @@ func New(m *models.Manifest, metric *stretch.Distances, l *registry.Lineage, fil
 	return a, a.decode()
 }
 
-func (a *Model) decode() error {
-	if err := json.Unmarshal(a.Input.Options, &a.schema); err != nil {
+func (m *Model) decode() error {
+	if err := json.Unmarshal(m.Input.Options, &m.schema); err != nil {
 		return fmt.Errorf("%s: input options: %w", models.ManifestFile, err)
 	}
-	if data := a.files[sums.ProfileFile]; data != nil {
-		if err := json.Unmarshal(data, &a.profile); err != nil {
+	if data := m.files[sums.ProfileFile]; data != nil {
+		if err := json.Unmarshal(data, &m.profile); err != nil {
 			return fmt.Errorf("%s: %w", sums.ProfileFile, err)
 		}
 	}
@@ -92,26 +92,26 @@ func (a *Model) decode() error {
 }
 
 // Page returns the report on the model.
-func (a *Model) Page() (*report.Page, error) {
-	p := &report.Page{Title: fmt.Sprintf("Model: %s of %s", a.Task, a.predicted()), Headline: a.headline()}
-	p.Lead = fmt.Sprintf("%s, from %s of %s.", capitalize(a.learned()), report.Counted64(a.Rows.Used, "row"),
-		a.what())
-	a.addFacts(p)
-	a.addColumns(p)
-	if err := a.addSearch(p); err != nil {
+func (m *Model) Page() (*report.Page, error) {
+	p := &report.Page{Title: fmt.Sprintf("Model: %s of %s", m.Task, m.predicted()), Headline: m.headline()}
+	p.Lead = fmt.Sprintf("%s, from %s of %s.", capitalize(m.learned()), report.Counted64(m.Rows.Used, "row"),
+		m.what())
+	m.addFacts(p)
+	m.addColumns(p)
+	if err := m.addSearch(p); err != nil {
 		return nil, err
 	}
-	a.addPath(p)
-	if err := a.addRounds(p); err != nil {
+	m.addPath(p)
+	if err := m.addRounds(p); err != nil {
 		return nil, err
 	}
-	a.addOrigin(p)
+	m.addOrigin(p)
 	return p, nil
 }
 
 // Report returns the report as a file of the directory.
-func (a *Model) Report() (storage.File, error) {
-	p, err := a.Page()
+func (m *Model) Report() (storage.File, error) {
+	p, err := m.Page()
 	if err != nil {
 		return storage.File{}, err
 	}
@@ -120,37 +120,37 @@ func (a *Model) Report() (storage.File, error) {
 }
 
 // predicted describes what the model predicts.
-func (a *Model) predicted() string {
+func (m *Model) predicted() string {
 	switch {
-	case a.Task == models.Embedding:
+	case m.Task == models.Embedding:
 		return "rows"
-	case len(a.Input.Labels) > 1:
-		return report.Counted(len(a.Input.Labels), "target")
-	case a.Input.Label != "":
-		return report.Word(a.Input.Label, 60)
+	case len(m.Input.Labels) > 1:
+		return report.Counted(len(m.Input.Labels), "target")
+	case m.Input.Label != "":
+		return report.Word(m.Input.Label, 60)
 	}
 	return "labels"
 }
 
-func (a *Model) what() string {
-	if a.schema.Table != nil {
-		return a.schema.Table.String()
+func (m *Model) what() string {
+	if m.schema.Table != nil {
+		return m.schema.Table.String()
 	}
-	return report.Counted(a.Input.Dim, "number")
+	return report.Counted(m.Input.Dim, "number")
 }
 
-func (a *Model) learned() string {
-	if a.Vocabulary != nil {
-		return report.Counted(len(a.Vocabulary.Classes), "class")
+func (m *Model) learned() string {
+	if m.Vocabulary != nil {
+		return report.Counted(len(m.Vocabulary.Classes), "class")
 	}
-	return report.Counted(a.Outputs, "output")
+	return report.Counted(m.Outputs, "output")
 }
 
 func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // headline returns the held-out figure of the model, nil if there is none.
-func (a *Model) headline() *report.Headline {
-	l := &a.Learner
+func (m *Model) headline() *report.Headline {
+	l := &m.Learner
 	on := func(rows int64, tried int) string {
 		return fmt.Sprintf("On %s held-out rows, by the model trained without them%s.", report.Groups(rows), report.LeastOf(tried))
 	}
@@ -159,12 +159,12 @@ func (a *Model) headline() *report.Headline {
 		if i < 0 {
 			return nil
 		}
-		row, lambdas := l.Table[i], a.lambdas()
+		row, lambdas := l.Table[i], m.lambdas()
 		f, write := lambdas.Figure(row)
 		about := fmt.Sprintf("On held-out rows, %s, by the model trained without them%s.", report.OneIn(max(2, l.Folds)),
 			report.LeastOf(tried))
 		switch {
-		case row.HeldOutRows > 0 && a.Task == models.Classification:
+		case row.HeldOutRows > 0 && m.Task == models.Classification:
 			about = on(row.HeldOutRows, tried)
 		case row.Folds > 1:
 			by := "a model trained without it"
@@ -187,7 +187,7 @@ func (a *Model) headline() *report.Headline {
 	switch about := on(heldOut.HeldOutRows, len(l.Log.Path)); {
 	case heldOut.HeldOutRows == 0:
 		return nil
-	case a.Task != models.Classification:
+	case m.Task != models.Classification:
 		return headlineOf("held-out loss", report.WithHalfWidth(heldOut.HeldOutLoss, 0), report.Plain, about)
 	default:
 		return headlineOf("held-out error, %", report.RoundsRate(l.Split, heldOut.HeldOutErrors,
@@ -196,8 +196,8 @@ func (a *Model) headline() *report.Headline {
 	}
 }
 
-func (a *Model) lambdas() report.Lambdas {
-	return report.Lambdas{Task: a.Task, Targets: len(a.Input.Labels), Rows: a.Learner.Table}
+func (m *Model) lambdas() report.Lambdas {
+	return report.Lambdas{Task: m.Task, Targets: len(m.Input.Labels), Rows: m.Learner.Table}
 }
 
 // headlineOf formats a figure whose name may end with a unit.
@@ -217,15 +217,15 @@ func headlineOf(name string, f report.Figure, write func(float64) string, about 
 }
 
 // addFacts lists what the model is.
-func (a *Model) addFacts(p *report.Page) {
+func (m *Model) addFacts(p *report.Page) {
 	var t report.Facts
-	if a.profile.Kernel != "" {
-		t.Addf("features", "%s of the %s, seed %d", report.Groups(int64(a.Features)), a.profile.Kernel, a.Seed)
+	if m.profile.Kernel != "" {
+		t.Addf("features", "%s of the %s, seed %d", report.Groups(int64(m.Features)), m.profile.Kernel, m.Seed)
 	} else {
-		t.Addf("features", "%s, seed %d", report.Groups(int64(a.Features)), a.Seed)
+		t.Addf("features", "%s, seed %d", report.Groups(int64(m.Features)), m.Seed)
 	}
-	report.AddFacts(&t, a.Manifest)
+	report.AddFacts(&t, m.Manifest)
 	s := p.Section("Model")
 	s.List(t.Table)
-	s.List(report.ComponentTable(a.Learner.Components))
+	s.List(report.ComponentTable(m.Learner.Components))
 }

@@ -171,8 +171,8 @@ func checkWeights(w *profile.Weights, r *sums.Rule) error {
 		return fmt.Errorf("has the weight %g, more than %g, the largest that the recipe can sum; train a new recipe", w.Max,
 			g.MaxWeight())
 	case g.Exact && math.Mod(w.Unit, g.Unit) != 0:
-		return fmt.Errorf("has weights that are multiples of %g, but not of %g as those of the recipe; train a new recipe",
-			w.Unit, g.Unit)
+		return fmt.Errorf("has weights that are multiples of %g, but not of %g like the weights of the recipe; train a new "+
+			"recipe", w.Unit, g.Unit)
 	}
 	return nil
 }

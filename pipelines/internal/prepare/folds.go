@@ -279,7 +279,7 @@ func (p *Prepared) copiesFor(parts int) *profile.Copies {
 		return nil
 	}
 	if !p.copiesCounted {
-		panic("pipelines: folds before the copies of rows are counted")
+		panic("prepare: folds before the copies of rows are counted")
 	}
 	return p.Copies
 }

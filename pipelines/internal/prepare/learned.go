@@ -81,7 +81,7 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (r Recipe, 
 	}
 	in, out := made.Dims()
 	if in != d {
-		return r, exit.Dataf("pipelines: --frequencies %s: the features are for rows of %d numbers, the data has %d", dir, in, d)
+		return r, exit.Dataf("--frequencies %s: the features are for rows of %d numbers, the data has %d", dir, in, d)
 	}
 	_, name := storage.Split(strings.TrimRight(dir, "/"))
 	r.Sealed, r.Dim, r.Width, r.Name = f.Recipe, out, f.Width, LearnedName(&f, opened)

@@ -154,7 +154,7 @@ type PassResult struct {
 	Digest   string                // digest of the profile in hexadecimal digits: the fingerprint of the data
 	Distinct *profile.DistinctRows // rows
 	Keys     *profile.FoldKeys     // of rows
-	Levels   profile.LevelCounts   // rows per level of sum --by
+	Segments profile.SegmentCounts // rows per level of sum --by
 }
 
 // statisticsOf returns the statistics of the rows of a dataset and of their columns.
@@ -318,7 +318,7 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 	}
 	numbers = !slices.ContainsFunc(reports, func(r dataset.Report) bool { return r.NotNumbers })
 	// Pointers into sum would keep all of it in memory.
-	p = &PassResult{Data: d, Sum: new(sum.Profile), Distinct: new(sum.Distinct), Keys: new(sum.Keys), Levels: sum.Levels}
+	p = &PassResult{Data: d, Sum: new(sum.Profile), Distinct: new(sum.Distinct), Keys: new(sum.Keys), Segments: sum.Segments}
 	p.Counts, err = job.Count(d, reports, maxBad)
 	if d.Only != nil && (err == nil || p.Counts.SetAside == 0) { // an error about the rows is more important
 		if unnamed := job.CheckNamed(ctx, d, reports); unnamed != nil {
@@ -330,7 +330,7 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 	}
 	p.Shards, _ = dataset.Tile(reports)
 	if n := p.Sum.Rows(); n != p.Counts.Used {
-		return nil, numbers, fmt.Errorf("pipelines: the profile has %d rows, the reports have %d", n, p.Counts.Used)
+		return nil, numbers, fmt.Errorf("the profile has %d rows, the reports have %d", n, p.Counts.Used)
 	}
 	p.Profile = p.Sum.Result()
 	digest := sha256.Sum256(wire.Marshal(p.Sum))
@@ -357,7 +357,7 @@ func shortDigest(data []byte) string {
 func (p *Prepared) RowsDigest() string {
 	data, err := json.Marshal(p.Profile)
 	if err != nil {
-		panic("pipelines: a profile without JSON: " + err.Error())
+		panic("prepare: a profile without JSON: " + err.Error())
 	}
 	return shortDigest(data)
 }

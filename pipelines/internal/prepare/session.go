@@ -64,7 +64,7 @@ func (s *Session) survey(ctx context.Context, pass *survey.Sample) (*profile.Sum
 func (s *Session) LearnedFrom(sum *profile.Sum, folds int) (int64, error) {
 	n := sum.Result().Rows
 	if n == 0 || folds > 0 && n == s.Prepared.Counts.Used {
-		return 0, exit.Dataf("pipelines: of %s rows, %s would be held out: too few rows for --folds %d",
+		return 0, exit.Dataf("of %s rows, %s would be held out: too few rows for --folds %d",
 			report.Groups(s.Prepared.Counts.Used), report.Groups(s.Prepared.Counts.Used-n), folds)
 	}
 	return n, nil

@@ -28,7 +28,7 @@ func WriteStretch(w io.Writer, s *stretch.Distances) {
 	}))
 	for _, d := range s.Directions {
 		var terms []string
-		for _, p := range d.Parts {
+		for _, p := range d.Loadings {
 			sign := " + "
 			if p.Weight < 0 {
 				sign = " − "

@@ -14,7 +14,7 @@ func TestStretchPrintsTheLargestShares(t *testing.T) {
 		i.Columns = append(i.Columns, stretch.Share{Name: fmt.Sprint("c", k), Share: 0})
 	}
 	i.Directions = []stretch.Direction{{Share: 0.625,
-		Parts: []stretch.Loading{{Name: "income", Weight: 0.8}, {Name: "age", Weight: -0.6}}}}
+		Loadings: []stretch.Loading{{Name: "income", Weight: 0.8}, {Name: "age", Weight: -0.6}}}}
 	var b strings.Builder
 	WriteStretch(&b, i)
 	want := "metric    stretches squared distances along income 50.0%, tiny < 0.1%, c0 < 0.1%, c1 < 0.1%, c2 < 0.1%, c3 < 0.1%, c4 < 0.1%, c5 < 0.1%, c6 < 0.1%, c7 < 0.1%, and 4 more\n" +

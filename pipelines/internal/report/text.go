@@ -85,7 +85,7 @@ func RowsText(read, used, setAside int64, reasons ...string) string {
 func WriteSetAside(w io.Writer, list []dataset.SetAside) {
 	const limit = 10
 	for _, a := range list[:min(len(list), limit)] {
-		fmt.Fprintf(w, "          %s: %s\n", a.Place(), a.Reason)
+		fmt.Fprintf(w, "          %s: %s\n", a.Position(), a.Reason)
 	}
 	if len(list) > limit {
 		fmt.Fprintf(w, "          … (--json lists more)\n")

@@ -49,10 +49,10 @@ func Fit(ctx context.Context, total *sumdirs.Total, column string, lambda float6
 	threads int) (s *models.Segments, notes []string, err error) {
 	folds := judging(total)
 	if total.Recipe.Rule.Components > 0 {
-		return nil, nil, exit.Dataf("pipelines: --each %s: these sums are for an embedding, which has no target", column)
+		return nil, nil, exit.Dataf("--each %s: these sums are for an embedding, which has no target", column)
 	}
 	if len(folds) == 0 {
-		return nil, nil, exit.Dataf("pipelines: --each %s: the recipe has no folds that could choose how far weights of segments "+
+		return nil, nil, exit.Dataf("--each %s: the recipe has no folds that could choose how far weights of segments "+
 			"are shrunk; train the recipe without --lambda, or with more folds", column)
 	}
 	groups, notes, err := groupsOf(total, column)
@@ -230,14 +230,14 @@ func groupsOf(t *sumdirs.Total, column string) (all []group, notes []string, err
 	var pooled, unknown int64
 	for _, d := range t.Terms {
 		if d.Sign < 0 {
-			return nil, nil, exit.Usagef("--each cannot subtract sums (%s); create the difference with sum --of first", d.Place)
+			return nil, nil, exit.Usagef("--each cannot subtract sums (%s); create the difference with sum --of first", d.Path)
 		}
 		name, pools := "", false
 		for member := range max(1, len(d.Members)) {
 			value, ok := d.LabelsOf(member)[column]
 			if !ok {
-				return nil, nil, exit.Dataf("pipelines: --each %s: %s is not by that column; sum the rows with --by %s", column,
-					d.Place, column)
+				return nil, nil, exit.Dataf("--each %s: %s is not by that column; sum the rows with --by %s", column,
+					d.Path, column)
 			}
 			pools = pools || member > 0 && value != name
 			name = value
@@ -271,10 +271,10 @@ func groupsOf(t *sumdirs.Total, column string) (all []group, notes []string, err
 	}
 	switch {
 	case len(all) == 0:
-		return nil, nil, exit.Dataf("pipelines: --each %s: no value can have weights of its own: all are pooled "+
+		return nil, nil, exit.Dataf("--each %s: no value can have weights of its own: all are pooled "+
 			"(sum --min_rows), missing or unknown to the recipe", column)
 	case len(all) > models.MaxSegments:
-		return nil, nil, exit.Dataf("pipelines: --each %s: it has %d values; the limit is %d", column, len(all),
+		return nil, nil, exit.Dataf("--each %s: it has %d values; the limit is %d", column, len(all),
 			models.MaxSegments)
 	}
 	return all, notes, nil
@@ -314,7 +314,7 @@ func newCoder(r *sums.Recipe, column string) (*coder, error) {
 // several texts.
 func (c *coder) code(text string) (v float32, ok bool, err error) {
 	if reason := c.Text(c.row, c.column, []byte(text)); reason != "" {
-		return 0, false, exit.Dataf("pipelines: column %q: %s", c.typed.Name, reason)
+		return 0, false, exit.Dataf("column %q: %s", c.typed.Name, reason)
 	}
 	v = c.row[c.slot]
 	return v, !math.IsNaN(float64(v)) && (c.typed.Type != schema.Category || int(v) < len(c.typed.Levels)), nil

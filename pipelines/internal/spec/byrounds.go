@@ -151,15 +151,15 @@ func (b ByRounds) memory(o Options, m *results.Memory, f Facts, e engine.Engine,
 	needs := b.Needs(iterative.Size{Rows: f.Rows, Outputs: f.Outputs, Features: f.Features, Partitions: partitions,
 		Lambdas: len(lambda)})
 	learner := needs.Memory
-	others := m.Worker
-	m.Worker += min(r.Keep, allFeatures) + slots + each*(batches+learner.Partition) + learner.Worker
-	m.Row, m.Solve = learner.Row, learner.Update
+	others := m.WorkerBytes
+	m.WorkerBytes += min(r.Keep, allFeatures) + slots + each*(batches+learner.PartitionBytes) + learner.WorkerBytes
+	m.RowBytes, m.SolveBytes = learner.RowBytes, learner.UpdateBytes
 	if b.Joint() { // the sample is large, and cached features stay
-		m.Solve += min(r.Keep, allFeatures)
+		m.SolveBytes += min(r.Keep, allFeatures)
 	}
 	if needs.Sample > 0 {
 		n := f.atMostRows(int64(needs.Sample))
-		m.Worker = max(m.Worker, others+4*n*(2*d+int64(f.Dim))+4*4*int64(f.Outputs)*d)
+		m.WorkerBytes = max(m.WorkerBytes, others+4*n*(2*d+int64(f.Dim))+4*4*int64(f.Outputs)*d)
 	}
 }
 

@@ -36,28 +36,28 @@ func (o Options) sumsMemory(m *results.Memory, f Facts, e engine.Engine, readers
 	}
 	loads := 2 * threads * min(job.LargestPart, shape.Bytes())
 	carried := folding.Carries(shape, f.Rows)
-	m.Solve = folding.SolveMemory(shape, f.Rows, carried, int(threads))
-	others := m.Worker
+	m.SolveBytes = folding.SolveMemory(shape, f.Rows, carried, int(threads))
+	others := m.WorkerBytes
 	reader := func(held int, bytes int64) int64 {
 		return others + bytes + loads + int64(held)*(buffer+limbs*int64(f.Features)*rowio.MaxRows)
 	}
 	if carried {
-		m.Carried = RowBytes(shape, f.Rows)
+		m.CarriedBytes = RowBytes(shape, f.Rows)
 		// A fold has a file of rows and a block in memory. It has all of its rows if one file of the data is much
 		// longer than the others.
 		fold := RowBytes(shape, int64(ridge.RowsPerPart(shape))+rowio.MaxRows)
 		reader = func(held int, _ int64) int64 {
-			return others + 2*min(m.Carried, int64(held)*fold) +
-				max(2*ridge.MaxPartBytes, min(m.Carried, threads*ridge.MaxPartBytes)) +
+			return others + 2*min(m.CarriedBytes, int64(held)*fold) +
+				max(2*ridge.MaxPartBytes, min(m.CarriedBytes, threads*ridge.MaxPartBytes)) +
 				int64(held)*(buffer+limbs*int64(f.Features)*f.atMostRows(rowio.MaxRows))
 		}
 	} else if f.Components == 0 {
-		m.Solve += loads
+		m.SolveBytes += loads
 	}
-	cut, worker, least := ridge.FitStripes(shape, int(n), readerLimit(e, readers, m.Solve), reader)
-	m.Stripes, m.Worker = len(cut), worker
+	cut, worker, least := ridge.FitStripes(shape, int(n), readerLimit(e, readers, m.SolveBytes), reader)
+	m.Stripes, m.WorkerBytes = len(cut), worker
 	if least > 0 && e.WorkerBytes > 0 {
-		m.Least = workerBytesForReader(e, readers, least)
+		m.LeastBytes = workerBytesForReader(e, readers, least)
 	}
 }
 
@@ -71,11 +71,11 @@ type Folding struct {
 	Lambda     []float64 // values of λ to try
 	Ordered    bool      // folds follow each other in time
 	Components int       // number of components of an embedding; 0 for other models
-	Levels     int       // number of levels with separate sums; 0 if all rows are summed together
+	Segments   int       // number of levels with separate sums; 0 if all rows are summed together
 }
 
 // numSums returns the number of sums of a pass.
-func (f Folding) numSums() int { return f.Folds * max(1, f.Levels) }
+func (f Folding) numSums() int { return f.Folds * max(1, f.Segments) }
 
 // Folding returns the folding for rows with that sum of weights. With first, only the first fold is held
 // out.
@@ -106,7 +106,7 @@ func (o Options) PlannedFolding(f Facts) Folding {
 	if f.Stored != nil {
 		return *f.Stored
 	}
-	p := o.Folding(float64(max(f.Rows, 1)), o.LearnsFeatures() || o.Searching() || f.Summed > 0)
+	p := o.Folding(float64(max(f.Rows, 1)), o.LearnsFeatures() || o.Searching() || f.SummedLevels > 0)
 	p.Components = f.Components
 	return p
 }
@@ -146,14 +146,14 @@ func MemoryOfSums(r *sums.Recipe, classes int, rows, listed int64, threads int) 
 	shape, threads64 := r.Shape(classes), int64(max(1, threads))
 	part := min(ridge.MaxPartBytes, shape.Bytes())
 	// A thread holds the sum, the addend, the stored part, and the input and output of its packing.
-	m.Worker = 5*part*threads64 + 8*int64(r.Rule.Folds)*int64(shape.Dim)
+	m.WorkerBytes = 5*part*threads64 + 8*int64(r.Rule.Folds)*int64(shape.Dim)
 	loads := 2 * threads64 * min(job.LargestPart, shape.Bytes())
-	m.Solve = FoldingOf(&r.Rule).SolveMemory(shape, rows, false, threads) + loads
+	m.SolveBytes = FoldingOf(&r.Rule).SolveMemory(shape, rows, false, threads) + loads
 	publish := 5 * 4 * int64(max(shape.Outputs, r.Rule.Components)) * int64(shape.Dim)
 	drawn := 2 * 4 * int64(shape.Dim) * int64(r.Input.Dim) // two copies of the map while it is drawn
 	// Hashes of subtracted rows take at most the same memory again, and so does the written file of hashes.
 	list := 8 * listed
-	m.Peak = peakOf(max(m.Worker+list, m.Solve+drawn/2+list, drawn, publish, 3*list))
+	m.PeakBytes = peakOf(max(m.WorkerBytes+list, m.SolveBytes+drawn/2+list, drawn, publish, 3*list))
 	return m
 }
 

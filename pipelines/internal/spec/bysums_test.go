@@ -21,24 +21,25 @@ func TestWorkerBytesBoundStoredRows(t *testing.T) {
 		return o.Memory(f, engine.Engine{Runner: engine.Flink, WorkerBytes: workerBytes, Threads: 1}, 1)
 	}
 	few, many := of(12000, 0), of(16000, 0)
-	if few.Carried == 0 || many.Carried <= few.Carried || many.Worker != few.Worker || many.Stripes != 1 {
+	if few.CarriedBytes == 0 || many.CarriedBytes <= few.CarriedBytes ||
+		many.WorkerBytes != few.WorkerBytes || many.Stripes != 1 {
 		t.Fatalf("12,000 rows: %+v\n16,000 rows: %+v", few, many)
 	}
-	if all := 2 * many.Carried; many.Worker > all {
-		t.Errorf("a reader takes %d bytes, twice the rows are %d", many.Worker, all)
+	if all := 2 * many.CarriedBytes; many.WorkerBytes > all {
+		t.Errorf("a reader takes %d bytes, twice the rows are %d", many.WorkerBytes, all)
 	}
-	at := many.Worker
+	at := many.WorkerBytes
 	for n := 2; n <= 5; n++ {
 		m := of(16000, at)
-		if m.Carried == 0 || m.Stripes < n || m.Stripes > 5 || m.Worker > at {
+		if m.CarriedBytes == 0 || m.Stripes < n || m.Stripes > 5 || m.WorkerBytes > at {
 			t.Errorf("%d bytes allowed: %+v", at, m)
 		}
 		if n = m.Stripes; n < 5 {
-			at = m.Worker
+			at = m.WorkerBytes
 		}
 	}
 	// A fold is not divided: what does not fit is not made to fit.
-	if m := of(16000, 1<<20); m.Stripes != 1 || m.Worker != many.Worker {
+	if m := of(16000, 1<<20); m.Stripes != 1 || m.WorkerBytes != many.WorkerBytes {
 		t.Errorf("%+v", m)
 	}
 	if shape := (ridge.Shape{Dim: 16384, Outputs: 2}); !ridge.StoresRows(shape, 16000, ridge.AutoLambda()) {

@@ -30,15 +30,15 @@ import (
 type Facts struct {
 	Rows int64 // 0 if unknown
 	RowFacts
-	Features   int
-	Outputs    int
-	Regression bool
-	Weighted   bool  // rows have weights
-	Components int   // number of components of an embedding; 0 for other models
-	Reading    int64 // bytes of a reader besides its blocks: see dataset.Dataset.Memory
-	Levels     int   // total number of levels of all categories; 0 for plain numbers
-	Summed     int   // number of levels whose labels are summed
-	Surveyed   int64 // bytes of a survey that finds the types of columns; 0 without one, and after it
+	Features     int
+	Outputs      int
+	Regression   bool
+	Weighted     bool  // rows have weights
+	Components   int   // number of components of an embedding; 0 for other models
+	ReaderBytes  int64 // bytes of a reader besides its blocks: see dataset.Dataset.Memory
+	LevelCount   int   // total number of levels of all categories; 0 for plain numbers
+	SummedLevels int   // number of levels whose labels are summed
+	SurveyBytes  int64 // bytes of a survey that finds the types of columns; 0 without one, and after it
 	// Stored is the folding of sums that are stored for a recipe; nil otherwise.
 	Stored *Folding
 }
@@ -120,27 +120,29 @@ func (o Options) Memory(f Facts, e engine.Engine, readers int) results.Memory {
 		f.Scaled += more
 	}
 	t := o.terms(f)
-	m.Profile = t.profile(f, readers)
-	m.Worker = 2*t.block + t.scratch + t.mapped
+	m.ProfileBytes = t.profile(f, readers)
+	m.WorkerBytes = 2*t.block + t.scratch + t.mapped
 	if b, ok := o.Rounds(); ok {
 		b.memory(o, &m, f, e, readers)
 	} else {
 		o.sumsMemory(&m, f, e, readers)
 	}
-	m.Worker = max(2*t.mapped, m.Worker) // while the map is drawn, there are two copies of its numbers, and nothing else
+	// While the map is drawn, there are two copies of its numbers, and nothing else.
+	m.WorkerBytes = max(2*t.mapped, m.WorkerBytes)
 	if o.LearnsFeatures() {
 		o.learningMemory(&m, f)
 	}
 	trials, more := o.trialMemory(f, e.Threads, readers)
-	m.Solve += more
+	m.SolveBytes += more
 	decide, publish := o.decisions(f, t), 5*t.weights
 	if e.InProcess() {
-		m.Peak = peakOf(max(m.Profile, decide, t.standing+max(int64(readers)*m.Worker, m.Solve, publish,
+		m.PeakBytes = peakOf(max(m.ProfileBytes, decide, t.standing+max(int64(readers)*m.WorkerBytes,
+			m.SolveBytes, publish,
 			o.judgeMemory(f, t, readers), trials, searched)))
 	} else {
-		m.Peak = peakOf(max(2*job.ColumnBytes*int64(f.Dim)+t.content, decide, publish, searched))
-		m.Worker += m.Worker / workerSlack
-		m.Solve += m.Solve / workerSlack
+		m.PeakBytes = peakOf(max(2*job.ColumnBytes*int64(f.Dim)+t.content, decide, publish, searched))
+		m.WorkerBytes += m.WorkerBytes / workerSlack
+		m.SolveBytes += m.SolveBytes / workerSlack
 	}
 	return m
 }
@@ -154,13 +156,13 @@ func (o Options) terms(f Facts) terms {
 	// A sampled value takes 4 bytes, and a run of values 3.
 	t.content = int64((4*values + 3*min(values, float64(dim)-values+1)) * float64(t.sampled))
 	switch {
-	case f.Levels > 0: // there is a block between encoding and scaling, too
+	case f.LevelCount > 0: // there is a block between encoding and scaling, too
 		t.scratch = 2 * 4 * int64(f.mappedRow(o.size(f))) * f.atMostRows(int64(rowio.RowsPerBlock(f.Dim)))
 		t.standing += 2 * job.PartialBytes * int64(f.Scaled)
 	case f.Prepared:
 		t.scratch = f.blockBytes(f.Scaled)
 	}
-	t.scratch += f.Reading
+	t.scratch += f.ReaderBytes
 	return t
 }
 
@@ -172,12 +174,12 @@ func (t terms) profile(f Facts, readers int) int64 {
 	if f.Grows {
 		bytes += job.ColumnBytes * dim // columns are copied as rows grow longer
 	}
-	if f.Levels > 0 { // counts of levels or sums of their labels, and their encoding
-		bytes += 3 * 8 * (int64(f.Levels) + prepare.TargetSums(f.Summed, f.Outputs))
+	if f.LevelCount > 0 { // counts of levels or sums of their labels, and their encoding
+		bytes += 3 * 8 * (int64(f.LevelCount) + prepare.TargetSums(f.SummedLevels, f.Outputs))
 	}
 	// Each reader has a survey, and another one is encoded and read. As the memory of a survey is unknown beforehand,
 	// the heap may grow by a quarter before garbage is collected (job.Job.LimitMemory).
-	return max(bytes, int64(readers+1)*f.Surveyed/4*5) + int64(readers)*f.Reading
+	return max(bytes, int64(readers+1)*f.SurveyBytes/4*5) + int64(readers)*f.ReaderBytes
 }
 
 // decisions returns the memory of the choices by the profile. They need the sample, dense and scaled, and all pairs
@@ -186,7 +188,7 @@ func (o Options) decisions(f Facts, t terms) int64 {
 	dim, scaled := int64(f.Dim), int64(f.Scaled)
 	bytes := (job.ColumnBytes+job.PartialBytes+job.DecisionBytes)*dim + t.content + 4*dim*t.sampled + 4*t.sampled*t.sampled
 	switch {
-	case f.Levels > 0:
+	case f.LevelCount > 0:
 		bytes += 2 * 4 * scaled * f.atMostRows(min(t.sampled, int64(profile.SampleSize(f.Scaled))))
 	case f.Prepared:
 		bytes += 4 * scaled * t.sampled
@@ -219,7 +221,7 @@ func ProfileMemory(d *dataset.Dataset, e engine.Engine) int64 {
 		return 0
 	}
 	return Options{}.Memory(Facts{RowFacts: RowFacts{Dim: n, Scaled: n, Values: float64(n), Prepared: true}, Features: 1,
-		Outputs: 1, Reading: d.Memory()}, e, 1).Peak
+		Outputs: 1, ReaderBytes: d.Memory()}, e, 1).PeakBytes
 }
 
 // readerLimit returns the memory that a reader may take; 0 means no limit. If workers are in this process, all readers
@@ -291,14 +293,14 @@ func (o Options) size(f Facts) kernel.Size {
 // mapBytes returns the size of the map in bytes.
 func (o Options) mapBytes(f Facts) int64 {
 	size := o.size(f)
-	return size.Map + size.Row*f.blockRows()
+	return size.MapBytes + size.RowBytes*f.blockRows()
 }
 
 // learningMemory adds the memory of feature learning to m.
 func (o Options) learningMemory(m *results.Memory, f Facts) {
 	n := tuning.SampleRows(o.Learned, f.Rows, max(f.Dim, f.Scaled))
 	sample := 3 * 4 * int64(f.Dim) * n // the rows, and two copies for the search
-	m.Solve = max(m.Solve, sample+pairs.Memory(int(min(n, pairs.MaxRows)), max(f.Dim, f.Scaled))*3/2)
+	m.SolveBytes = max(m.SolveBytes, sample+pairs.Memory(int(min(n, pairs.MaxRows)), max(f.Dim, f.Scaled))*3/2)
 	if tuning.GameFrequencies(o.Learned, o.LearnedKernel()) == 0 {
 		return
 	}
@@ -306,8 +308,8 @@ func (o Options) learningMemory(m *results.Memory, f Facts) {
 	if f.Rows > 0 {
 		keep = min(keep, 4*f.Rows*int64(f.Scaled+1))
 	}
-	m.Worker = max(m.Worker, keep+sample+4*f.blockBytes(f.Dim))
-	m.Row = max(m.Row, 12*int64(f.Outputs)) // dual variables and labels
+	m.WorkerBytes = max(m.WorkerBytes, keep+sample+4*f.blockBytes(f.Dim))
+	m.RowBytes = max(m.RowBytes, 12*int64(f.Outputs)) // dual variables and labels
 }
 
 // CheckMachine compares the peak of m with the memory of this machine: see compareTo.
@@ -319,17 +321,17 @@ func (o Options) CheckMachine(m results.Memory) (note string, err error) {
 // now, or above the limit of the process. It returns an error if it exceeds the limit by more than the estimate
 // may be wrong.
 func compareTo(m results.Memory, have machine.Memory, o Options) (note string, err error) {
-	says := fmt.Sprintf("training takes up to %s of memory", report.Bytes(m.Peak))
+	usage := fmt.Sprintf("training takes up to %s of memory", report.Bytes(m.PeakBytes))
 	switch {
 	case have.Limit > 0 && have.Limit < 1<<20: // with such a limit fewer features do not help
-		return "", exit.Dataf("%s, but %s allows none; raise this limit by %s", says, have.By, report.Bytes(m.Peak))
-	case have.Limit > 0 && 2*m.Peak > 3*have.Limit:
-		return "", exit.Dataf("%s, but %s allows only %s; %s", says, have.By, report.Bytes(have.Limit), o.shrink())
-	case have.Limit > 0 && m.Peak > have.Limit:
-		return fmt.Sprintf("%s, but %s allows only %s: it may run out of memory; %s", says, have.By,
+		return "", exit.Dataf("%s, but %s allows none; raise this limit by %s", usage, have.By, report.Bytes(m.PeakBytes))
+	case have.Limit > 0 && 2*m.PeakBytes > 3*have.Limit:
+		return "", exit.Dataf("%s, but %s allows only %s; %s", usage, have.By, report.Bytes(have.Limit), o.shrink())
+	case have.Limit > 0 && m.PeakBytes > have.Limit:
+		return fmt.Sprintf("%s, but %s allows only %s: it may run out of memory; %s", usage, have.By,
 			report.Bytes(have.Limit), o.shrink()), nil
-	case have.Free > 0 && m.Peak > have.Free:
-		return fmt.Sprintf("%s, and only %s is free", says, report.Bytes(have.Free)), nil
+	case have.Free > 0 && m.PeakBytes > have.Free:
+		return fmt.Sprintf("%s, and only %s is free", usage, report.Bytes(have.Free)), nil
 	}
 	return "", nil
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func TestTrainingsBeyondTheMachineAreNotedOrRejected(t *testing.T) {
-	m := results.Memory{Peak: 3 << 30}
+	m := results.Memory{PeakBytes: 3 << 30}
 	for _, test := range []struct {
 		have    machine.Memory
 		note    string

@@ -236,8 +236,8 @@ func (o Options) withMaxFeatures() Options {
 // validateSize returns a usage error if the number of features cannot be chosen.
 func (o Options) validateSize() error {
 	switch s := o.Size; {
-	case !(s.Worth >= 0 && s.Worth < 1):
-		return Usage(option.Errorf("worth", "must be at least 0 and below 1 (have %g)", float64(s.Worth)))
+	case !(s.MinGain >= 0 && s.MinGain < 1):
+		return Usage(option.Errorf("worth", "must be at least 0 and below 1 (have %g)", float64(s.MinGain)))
 	case s.Time < 0:
 		return Usage(option.Errorf("time", "must be 0 (any) or longer (have %s)", s.Time))
 	case !s.Chooses():
@@ -245,7 +245,7 @@ func (o Options) validateSize() error {
 	}
 	if l := o.Iterative(); l != nil {
 		switch {
-		case o.Size.Worth > 0:
+		case o.Size.MinGain > 0:
 			return exit.Usagef("--worth compares trainings by exact sums, which learner %s does not have; use --learner ridge, "+
 				"or --features", o.LearnerName())
 		case iterative.DefinitionOf(l).Joint:
@@ -261,7 +261,7 @@ func (o Options) validateSize() error {
 		return exit.Usagef("--worth and --time choose the number of features, which --kernel %s does not have; "+
 			"leave them out", kernel.FamilyOf(o.Kernel).Name)
 	}
-	if _, folds := o.Values(1); folds < 2 && o.Size.Worth > 0 {
+	if _, folds := o.Values(1); folds < 2 && o.Size.MinGain > 0 {
 		return exit.Usagef("--worth needs held-out errors: give --folds 5, or several values of --lambda")
 	}
 	return nil

@@ -24,7 +24,7 @@ func TestWorthAndTimeTrySizesUpToTheGivenNumberOfFeatures(t *testing.T) {
 		{"kernels of a search with a number", nil, []kernel.Options{laplace(1024), laplace(1024)}, 1024},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := options.Train{Size: options.Size{Worth: 0.01}}
+			o := options.Train{Size: options.Size{MinGain: 0.01}}
 			o.Kernel, o.Kernels = c.kernel, c.kernels
 			got := Options{Train: o}.WithDefaults()
 			for _, k := range append(got.Kernels, got.Kernel) {
@@ -37,7 +37,7 @@ func TestWorthAndTimeTrySizesUpToTheGivenNumberOfFeatures(t *testing.T) {
 }
 
 func TestInvalidSizesAreRejected(t *testing.T) {
-	for _, size := range []options.Size{{Worth: 1}, {Worth: -0.1}, {Time: -1}} {
+	for _, size := range []options.Size{{MinGain: 1}, {MinGain: -0.1}, {Time: -1}} {
 		if err := (Options{Train: options.Train{Size: size}}).validateSize(); exit.CodeOf(err) != exit.CodeUsage {
 			t.Errorf("%+v: %v", size, err)
 		}

@@ -149,7 +149,7 @@ func (t *Total) Units(m features.Gridded, head []float64) (u ridge.Units) {
 
 // notInSumsf returns the error for subtracting rows that are not in the sums.
 func notInSumsf(format string, args ...any) error {
-	return exit.Dataf("pipelines: the rows to subtract are not all in the sums: %w", fmt.Errorf(format, args...))
+	return exit.Dataf("the rows to subtract are not all in the sums: %w", fmt.Errorf(format, args...))
 }
 
 // classes sets the classes of the total: the classes of the recipe, and all others that rows have.
@@ -167,7 +167,7 @@ func (t *Total) classes(names []string, counts map[string]int64) error {
 	}
 	v, err := t.Recipe.Union(schema.NewVocabulary(others).Classes)
 	if err != nil {
-		return exit.Dataf("pipelines: %w", err)
+		return &exit.DataError{Err: err}
 	}
 	t.Added.Classes, t.Added.ClassCounts = v, make([]int64, len(v.Classes))
 	for i, name := range v.Classes {
@@ -213,7 +213,7 @@ func (t *Total) Write(ctx context.Context, s *training.WorkSums, threads int) er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return w.Close(ctx, []gram.Report{{Copies: profile.AppendFrequentRows(nil, s.Copies)}})
+	return w.Close(ctx, []gram.ShardReport{{Copies: profile.AppendFrequentRows(nil, s.Copies)}})
 }
 
 // adder adds up one part of the sums of its terms at a time. It is not safe for concurrent use.
@@ -308,11 +308,11 @@ func (a *adder) addHead(ctx context.Context, d Term, to []int, fold int) error {
 // to its column.
 func (a *adder) addCross(ctx context.Context, d Term, to []int, fold, part int) error {
 	shape, sign := d.Shape(), float64(d.Sign)
-	from, width, _ := a.shape.CrossPlace(part)
+	from, width, _ := a.shape.CrossPosition(part)
 	rows := len(a.sum) / width
 	// With another number of classes, the parts of the term are cut at other rows.
 	for k := range shape.NumParts() {
-		first, w, ok := shape.CrossPlace(k)
+		first, w, ok := shape.CrossPosition(k)
 		if !ok || first >= from+rows || first+shape.PartLen(k)/w <= from {
 			continue
 		}
@@ -336,7 +336,7 @@ func (t *Total) Lineage() *registry.Lineage {
 		part := registry.Source{Name: leaf.Name, Digest: leaf.Digest, Files: registry.FilesOfInputs(leaf.Files)}
 		for _, d := range t.Terms {
 			if d.Sign > 0 && slices.ContainsFunc(d.Leaves, func(l sums.Leaf) bool { return l.Digest == leaf.Digest }) {
-				part.Sums = d.Place
+				part.Sums = d.Path
 			}
 		}
 		l.Sources = append(l.Sources, part)
@@ -344,8 +344,8 @@ func (t *Total) Lineage() *registry.Lineage {
 	return l
 }
 
-// Contents returns the hashes of the rows in the total; rows is the number of listed hashes.
-func (t *Total) Contents(ctx context.Context, rows int64) (c sums.RowHashes, err error) {
+// RowHashes returns the hashes of the rows in the total; rows is the number of listed hashes.
+func (t *Total) RowHashes(ctx context.Context, rows int64) (hashes sums.RowHashes, err error) {
 	var minus sums.RowHashes
 	plus := make(sums.RowHashes, 0, rows)
 	for _, d := range t.Terms {
@@ -359,10 +359,10 @@ func (t *Total) Contents(ctx context.Context, rows int64) (c sums.RowHashes, err
 			minus = minus.Append(listed)
 		}
 	}
-	if c, err = sums.CombineRowHashes(plus, minus); err != nil {
+	if hashes, err = sums.CombineRowHashes(plus, minus); err != nil {
 		return nil, notInSumsf("%w", err)
 	}
-	return c, nil
+	return hashes, nil
 }
 
 // ClassCount returns the number of classes, 0 for a regression.

@@ -93,17 +93,17 @@ type auditState struct {
 func (a *auditState) compare(ctx context.Context, o options.AuditSums) error {
 	shape := a.pass.Shape(a.all.Recipe.Dim)
 	a.pass.Spec.Random = exact.RandomResidues(audit.RandomLen(shape))
-	each, err := a.all.levels(ctx)
+	each, err := a.all.segments(ctx)
 	if err != nil {
 		return err
 	}
 	if each[0] != a.all {
-		o.Data.Levels = a.all.Terms[0].LevelColumns
-		a.Levels = len(each)
+		o.Data.Segments = a.all.Terms[0].SegmentColumns
+		a.Segments = len(each)
 		for _, d := range a.all.Terms {
-			a.pass.Spec.Levels = append(a.pass.Spec.Levels, sums.NamesOf(d.Members))
+			a.pass.Spec.Segments = append(a.pass.Spec.Segments, sums.NamesOf(d.Members))
 		}
-		a.pass.Spec.Levels = append(a.pass.Spec.Levels, nil)
+		a.pass.Spec.Segments = append(a.pass.Spec.Segments, nil)
 		if o.Where == "" && len(o.Without) == 0 {
 			each = append(each, &Total{Recipe: a.all.Recipe}) // no sums: there must be no rows of other levels
 		}
@@ -115,10 +115,10 @@ func (a *auditState) compare(ctx context.Context, o options.AuditSums) error {
 		}
 		switch a.total = ridge.NewSum(shape); {
 		case model.Manifest.Segments != nil:
-			return exit.Dataf("pipelines: %s has segments, whose weights an audit cannot compare with sums; "+
+			return exit.Dataf("%s has segments, whose weights an audit cannot compare with sums; "+
 				"audit the sums without --model", o.Model)
 		case a.pass.Spec.Components > 0 || model.Linear.K != shape.Outputs || model.Linear.D != shape.Dim:
-			return exit.Dataf("pipelines: %s is an embedding, or has another number of features or outputs than the "+
+			return exit.Dataf("%s is an embedding, or has another number of features or outputs than the "+
 				"sums; name the model that was fitted to them, or none", o.Model)
 		}
 	}
@@ -126,7 +126,7 @@ func (a *auditState) compare(ctx context.Context, o options.AuditSums) error {
 		if err := a.read(ctx, o); err != nil {
 			return err
 		}
-		if a.Data.Used != a.Rows && len(each) != a.Levels { // else there may be rows of other levels
+		if a.Data.Used != a.Rows && len(each) != a.Segments { // else there may be rows of other levels
 			hint := ""
 			if o.Where != "" || len(o.Without) > 0 {
 				hint = " (of several directories, --data must have only the rows that meet --where and --without)"
@@ -145,11 +145,11 @@ func (a *auditState) compare(ctx context.Context, o options.AuditSums) error {
 	return a.checkWeights(model)
 }
 
-// levels returns the total of each level if the terms are all levels of one directory, and
+// segments returns the total of each segment if the terms are all segments of one directory, and
 // otherwise only t itself.
-func (t *Total) levels(ctx context.Context) (each []*Total, err error) {
+func (t *Total) segments(ctx context.Context) (each []*Total, err error) {
 	for i, d := range t.Terms {
-		if d.Members == nil || d.Place != t.Terms[0].Place {
+		if d.Members == nil || d.Path != t.Terms[0].Path {
 			return []*Total{t}, nil
 		}
 		l := &Total{Terms: t.Terms[i : i+1], Recipe: t.Recipe, Added: training.AddedRows{Classes: t.Added.Classes}}
@@ -184,9 +184,9 @@ func (a *auditState) read(ctx context.Context, o options.AuditSums) error {
 func (a *auditState) subtract(ctx context.Context, i int, level *Total, shape ridge.Shape) error {
 	name := ""
 	switch {
-	case i < a.Levels:
+	case i < a.Segments:
 		name = level.Terms[0].Leaves[0].Name + ", "
-	case a.Levels > 0:
+	case a.Segments > 0:
 		name = "rows of other levels, "
 	}
 	test, n := audit.Audit{Shape: shape, Random: a.pass.Spec.Random}, audit.Len(shape)

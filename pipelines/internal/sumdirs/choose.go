@@ -56,11 +56,11 @@ func Open(ctx context.Context, o options.SumDirs) ([]Term, error) {
 		}
 	}
 	if len(terms) == 0 {
-		return nil, exit.Dataf("pipelines: --where and --without leave out all sums in %s", strings.Join(o.Sums, ", "))
+		return nil, exit.Dataf("--where and --without leave out all sums in %s", strings.Join(o.Sums, ", "))
 	}
 	for _, w := range filter.without {
 		if !filter.used[w] {
-			return nil, exit.Dataf("pipelines: --without %s leaves out nothing: it holds for none of the sums; if that may be, "+
+			return nil, exit.Dataf("--without %s leaves out nothing: it holds for none of the sums; if that may be, "+
 				"use --where 'not (%[1]s)'", w)
 		}
 	}
@@ -68,7 +68,7 @@ func Open(ctx context.Context, o options.SumDirs) ([]Term, error) {
 		if slices.Contains(added, dir) {
 			continue
 		}
-		levels, err := sums.OpenLevels(ctx, dir)
+		levels, err := sums.OpenSegments(ctx, dir)
 		if err != nil {
 			return nil, err
 		}
@@ -119,14 +119,14 @@ type labelFilter struct {
 // open returns the sums in a directory that are added. If all levels are, the first one gets the counts of rows
 // that were set aside, which belong to no level.
 func (f labelFilter) open(ctx context.Context, dir string) (chosen []*sums.Dir, err error) {
-	levels, err := sums.OpenLevels(ctx, dir)
+	levels, err := sums.OpenSegments(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, d := range levels {
 		holds, err := f.holds(d)
 		if err != nil {
-			return nil, exit.Dataf("pipelines: %w", err)
+			return nil, &exit.DataError{Err: err}
 		}
 		if holds {
 			chosen = append(chosen, d)
@@ -301,27 +301,27 @@ func check(terms []Term) error {
 	forgotten := map[string]bool{}
 	for _, t := range terms {
 		if first := terms[0]; t.Recipe.Digest != first.Recipe.Digest {
-			return exit.Dataf("pipelines: %s and %s are sums by different recipes; sum the data of one of them again "+
-				"with the recipe of the other", first.Place, t.Place)
+			return exit.Dataf("%s and %s are sums by different recipes; sum the data of one of them again "+
+				"with the recipe of the other", first.Path, t.Path)
 		}
 		if t.Sign < 0 {
 			continue
 		}
 		for _, l := range t.Leaves {
 			if other, twice := leaves[l.Digest]; twice {
-				return exit.Dataf("pipelines: %s and %s both have the part %s, whose rows would count twice; leave one "+
-					"of them out", other, t.Place, l.Name)
+				return exit.Dataf("%s and %s both have the part %s, whose rows would count twice; leave one "+
+					"of them out", other, t.Path, l.Name)
 			}
-			leaves[l.Digest] = t.Place
+			leaves[l.Digest] = t.Path
 			for _, f := range l.Files {
 				if f.Empty { // such as a file with a header and no rows, which all partitions may have
 					continue
 				}
-				if other, twice := inputs[f.Version]; twice && other != t.Place {
-					return exit.Dataf("pipelines: %s and %s both have the file %s, whose rows would count twice; leave one "+
-						"of them out, or sum the data again without it", other, t.Place, f.Name)
+				if other, twice := inputs[f.Version]; twice && other != t.Path {
+					return exit.Dataf("%s and %s both have the file %s, whose rows would count twice; leave one "+
+						"of them out, or sum the data again without it", other, t.Path, f.Name)
 				}
-				inputs[f.Version] = t.Place
+				inputs[f.Version] = t.Path
 			}
 		}
 		for _, f := range t.Forgotten {
@@ -334,14 +334,14 @@ func check(terms []Term) error {
 		}
 		for _, l := range t.Leaves {
 			if _, ok := leaves[l.Digest]; !ok {
-				return exit.Dataf("pipelines: --without %s: its part %s is not among the sums, so it cannot be subtracted",
-					t.Place, l.Name)
+				return exit.Dataf("--without %s: its part %s is not among the sums, so it cannot be subtracted",
+					t.Path, l.Name)
 			}
 			delete(leaves, l.Digest)
 		}
 		if len(forgotten) > 0 && len(t.Forgotten) == 0 {
-			return exit.Dataf("pipelines: --without %s: rows of the sums have been forgotten, which may be rows of "+
-				"this part; sum the other parts again", t.Place)
+			return exit.Dataf("--without %s: rows of the sums have been forgotten, which may be rows of "+
+				"this part; sum the other parts again", t.Path)
 		}
 	}
 	return nil

@@ -41,13 +41,13 @@ type ByRecipe struct {
 	options.Reporting
 	MinRows   int64 // levels with fewer rows are pooled
 	Job       options.Job
-	Contents  bool // put hashes of rows into WorkSums.Reports, unless there are more than sums.MaxRowHashes
+	RowHashes bool // put hashes of rows into WorkSums.Reports, unless there are more than sums.MaxRowHashes
 	Positions bool // put hashes and positions of all rows into WorkSums.Reports
 }
 
-// listsContents reports whether reports have the hashes of rows, of which there may be too many.
-func (o ByRecipe) listsContents(rows int64) bool {
-	return o.Positions || o.Contents && rows <= sums.MaxRowHashes
+// listsRowHashes reports whether reports have the hashes of rows, of which there may be too many.
+func (o ByRecipe) listsRowHashes(rows int64) bool {
+	return o.Positions || o.RowHashes && rows <= sums.MaxRowHashes
 }
 
 // options returns training options that match the recipe.
@@ -111,7 +111,7 @@ func validateByRecipe(o options.Train) error {
 	}
 	if o.Threshold != "" || o.Lambda.Selects() || o.Lambda.Folds != 0 {
 		return exit.Usagef("--threshold, --select and --folds cannot be used with --recipe, which trains by " +
-			"sums alone: its folds are those of the recipe, and no row is scored")
+			"sums alone: the recipe gives its folds, and no row is scored")
 	}
 	if o.Learner != nil {
 		return spec.FixedByRecipe("learner")
@@ -134,7 +134,7 @@ type RecipeJob struct {
 	Training   *Training
 	options    ByRecipe
 	weightGrid *profile.WeightGrid // of the weights of the rows to sum; nil if there are none
-	levels     [][]sums.Member     // levels with separate sums; nil if all rows are summed together
+	segments   [][]sums.Member     // segments with separate sums; nil if all rows are summed together
 	Lineage    *registry.Lineage   // of the sums that a model is fitted to; nil if rows were read
 }
 
@@ -175,35 +175,35 @@ func (j *RecipeJob) planSums() (err error) {
 	o, t, p := &j.options, j.Training, j.Training.Prepared
 	rows := p.Counts.Used
 	j.weightGrid = o.Recipe.Rule.Weights.For(p.Profile.Weights, p.ClassWeightSums())
-	if j.levels, err = o.levels(p); err != nil {
+	if j.segments, err = o.segments(p); err != nil {
 		return err
 	}
-	t.stored.Levels = len(j.levels)
+	t.stored.Segments = len(j.segments)
 	m := t.Memory(o.Recipe.Rule.Components)
 	switch {
 	case o.Positions:
-		m.Peak += listedPositionBytes * rows
-	case o.listsContents(rows):
-		m.Peak += listedHashBytes * rows
+		m.PeakBytes += listedPositionBytes * rows
+	case o.listsRowHashes(rows):
+		m.PeakBytes += listedHashBytes * rows
 	}
 	return t.Reserve(m)
 }
 
-// levels returns the levels whose rows get separate sums, nil if all rows are summed together.
-func (o ByRecipe) levels(p *prepare.Prepared) ([][]sums.Member, error) {
-	if p.Data.Levels == nil {
+// segments returns the segments whose rows get separate sums, nil if all rows are summed together.
+func (o ByRecipe) segments(p *prepare.Prepared) ([][]sums.Member, error) {
+	if p.Data.Segments == nil {
 		return nil, nil
 	}
-	columns := strings.Join(p.Data.Levels.Columns, ", ")
-	if p.Levels.Many {
+	columns := strings.Join(p.Data.Segments.Columns, ", ")
+	if p.Segments.Many {
 		return nil, exit.Dataf("--by %s: the rows have more than %d different levels; choose columns with fewer values",
-			columns, profile.MaxLevels)
+			columns, profile.MaxSegments)
 	}
-	levels := sums.PoolLevels(p.Levels.Rows, o.MinRows)
-	if len(levels) > sums.MaxLevels {
+	levels := sums.PoolSegments(p.Segments.Rows, o.MinRows)
+	if len(levels) > sums.MaxSegments {
 		return nil, exit.Dataf("--by %s: there are %d levels of at least %d rows, each of which has sums of its own; the "+
 			"limit is %d: pool those with few rows by a larger --min_rows", columns, len(levels), max(1, o.MinRows),
-			sums.MaxLevels)
+			sums.MaxSegments)
 	}
 	return levels, nil
 }
@@ -259,7 +259,7 @@ func (o ByRecipe) BeginAdded(ctx context.Context, out string, added AddedRows) (
 			Counts: added.ClassCounts}
 	}
 	if err := j.Training.Prepared.TakeRecipe(r, others); err != nil {
-		return nil, j.Training.Job.Close(ctx, exit.Dataf("pipelines: %w", err))
+		return nil, j.Training.Job.Close(ctx, &exit.DataError{Err: err})
 	}
 	return j, nil
 }
@@ -267,20 +267,20 @@ func (o ByRecipe) BeginAdded(ctx context.Context, out string, added AddedRows) (
 // gramSpec returns the specification of the sums of the recipe, without values of λ.
 func (j *RecipeJob) gramSpec() gram.Spec {
 	s := gram.SpecOf(j.options.Recipe, len(j.Training.classes()))
-	for _, members := range j.levels {
-		s.Levels = append(s.Levels, sums.NamesOf(members))
+	for _, members := range j.segments {
+		s.Segments = append(s.Segments, sums.NamesOf(members))
 	}
 	return s
 }
 
 // WorkSums describes sums in the work directory of a job.
 type WorkSums struct {
-	State   gram.State
-	Shape   ridge.Shape
-	Folds   int
-	Copies  []profile.FrequentRow // frequent rows, which are counted instead of summed; with Levels, levels have them
-	Levels  []LevelSums           // nil if all rows are summed together
-	Reports []gram.Report
+	State    gram.State
+	Shape    ridge.Shape
+	Folds    int
+	Copies   []profile.FrequentRow // frequent rows, which are counted instead of summed; with Levels, levels have them
+	Segments []SegmentSums         // nil if all rows are summed together
+	Reports  []gram.ShardReport
 }
 
 // SumRows sums the rows in one pass.
@@ -288,14 +288,14 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*WorkSums, error) {
 	t := j.Training
 	p := t.Prepared
 	pass := &gram.Pass{Pass: t.Pass(1), Spec: j.gramSpec()}
-	pass.Spec.RowHashes, pass.Spec.Positions = j.options.listsContents(p.Counts.Used), j.options.Positions
+	pass.Spec.RowHashes, pass.Spec.Positions = j.options.listsRowHashes(p.Counts.Used), j.options.Positions
 	pass.Copies = nil
 	// If the recipe has weights, use them even if all are equal, because rows of other sums may have other
 	// weights.
 	pass.EqualWeights = j.options.Recipe.Rule.Weights == nil && p.Profile.Weights != nil
 	s := &WorkSums{State: t.stateOf(pass), Shape: pass.Shape(p.Recipe.Dim), Folds: pass.Spec.Folds}
 	if err := s.Shape.Validate(); err != nil {
-		return nil, exit.Dataf("pipelines: %w", err)
+		return nil, &exit.DataError{Err: err}
 	}
 	if err := t.checkExact(j.weightGrid, s.Shape, pass.Spec.Steps); err != nil {
 		return nil, err
@@ -309,12 +309,12 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*WorkSums, error) {
 		return nil, err
 	}
 	if counts.Used != p.Counts.Used {
-		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d; the files changed during the "+
+		return nil, fmt.Errorf("the first pass used %d rows, the second %d; the files changed during the "+
 			"job: start again", p.Counts.Used, counts.Used)
 	}
 	s.Reports = lines
-	if j.levels != nil {
-		return s, s.byLevel(j.levels)
+	if j.segments != nil {
+		return s, s.bySegment(j.segments)
 	}
 	s.Copies, err = gram.FrequentRows(lines)
 	return s, err
@@ -364,12 +364,12 @@ func (j *RecipeJob) NewWorkSums(digest string) *WorkSums {
 
 // passOf returns a pass that reads no rows, only the sums with that digest.
 func (j *RecipeJob) passOf(digest string) *gram.Pass {
-	how := j.gramSpec()
+	gramSpec := j.gramSpec()
 	// The digest takes the place of the data in the names of files, so that state of other sums is not used.
 	r := j.options.Recipe
 	return &gram.Pass{Pass: transforms.Pass{Seed: r.Seed, Target: j.Training.Prepared.Target, Rule: r.Rule.Split,
 		Data: dataset.Dataset{Schema: dataset.Schema{Format: r.Schema.Format, Columns: []string{digest}}}},
-		Spec: how}
+		Spec: gramSpec}
 }
 
 // SolveSums fits a model to the sums with that digest.
@@ -389,11 +389,11 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *WorkSums, digest string) (
 	weight, weightGrid := rule.Weigh(head, s.Copies, s.Shape.Regression)
 	pass := j.passOf(digest)
 	pass.Spec.FitWithoutFirst = j.options.Calibrate == options.CalibrationPlatt
-	if how := &pass.Spec; how.Components == 0 {
-		how.Lambda, _ = spec.LambdaValues(t.spec.Lambda, weight)
-		how.StartLambda = t.startLambda(nil)
+	if gramSpec := &pass.Spec; gramSpec.Components == 0 {
+		gramSpec.Lambda, _ = spec.LambdaValues(t.spec.Lambda, weight)
+		gramSpec.StartLambda = t.startLambda(nil)
 		if t.spec.Lambda.Auto() {
-			how.Smaller = ridge.SmallerLambdaOn(how.Steps, false)
+			gramSpec.Smaller = ridge.SmallerLambdaOn(gramSpec.Steps, false)
 		}
 	}
 	st := t.stateOf(pass)
@@ -409,7 +409,7 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *WorkSums, digest string) (
 		return nil, err
 	}
 	if fit.Rows != p.Counts.Used {
-		return nil, fmt.Errorf("pipelines: %d rows were used, %d were summed; the files changed during the job: start "+
+		return nil, fmt.Errorf("%d rows were used, %d were summed; the files changed during the job: start "+
 			"again", p.Counts.Used, fit.Rows)
 	}
 	f.floor = fit.Floor

@@ -60,7 +60,7 @@ func (f *sumsFit) chooseLambda(ctx context.Context, byMSE bool) error {
 	case best >= 0:
 		f.fit.Learner.Lambda, f.fit.Learner.Select = table[best].Lambda, string(by)
 	case !byMSE:
-		return exit.Dataf("pipelines: --select %s cannot choose a lambda: no held-out row has scores; use more rows, or "+
+		return exit.Dataf("--select %s cannot choose a lambda: no held-out row has scores; use more rows, or "+
 			"fewer folds", by)
 	}
 	return nil
@@ -164,7 +164,7 @@ func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scoring.TrialScor
 		return nil, err
 	}
 	if sum.Rows() != f.report.FirstRows {
-		return nil, fmt.Errorf("pipelines: %d rows were held out of the trials, %d were scored", f.report.FirstRows,
+		return nil, fmt.Errorf("%d rows were held out of the trials, %d were scored", f.report.FirstRows,
 			sum.Rows())
 	}
 	return sum, nil

@@ -22,7 +22,7 @@ func TestLogLossChoosesLambdaForClassesOfManyRows(t *testing.T) {
 		"weights of classes, which log losses do not count": {1500, func(t *Training) {
 			t.spec.Learner = &ridge.LearnerOptions{Weights: []string{"balanced"}}
 		}, false},
-		"sizes, which squared errors compare": {1500, func(t *Training) { t.spec.Size.Worth = 0.01 }, false},
+		"sizes, which squared errors compare": {1500, func(t *Training) { t.spec.Size.MinGain = 0.01 }, false},
 		"lambda is set":                       {1500, func(t *Training) { t.spec.Lambda.Path = []float64{1e-3} }, false},
 		"another choice is set":               {1500, func(t *Training) { t.spec.Lambda.Select = options.SelectError }, false},
 	} {

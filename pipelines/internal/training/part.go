@@ -29,41 +29,41 @@ func ReadRecipe(ctx context.Context, model string, log io.Writer) (*sums.Recipe,
 	return r, err
 }
 
-// LevelSums describes the sums of one level.
-type LevelSums struct {
-	Members  []sums.Member
-	Classes  []int64               // rows of each class; nil without classes
-	Copies   []profile.FrequentRow // frequent rows, which are counted instead of summed
-	Contents [][]byte              // hashes of rows, as gram.Report.RowHashes has them
+// SegmentSums describes the sums of one segment.
+type SegmentSums struct {
+	Members   []sums.Member
+	Classes   []int64               // rows of each class; nil without classes
+	Copies    []profile.FrequentRow // frequent rows, which are counted instead of summed
+	RowHashes [][]byte              // hashes of rows, as gram.ShardReport.RowHashes has them
 }
 
-// byLevel sets s.Levels from the reports.
-func (s *WorkSums) byLevel(levels [][]sums.Member) (err error) {
-	s.Levels = make([]LevelSums, len(levels))
-	rows := make([]int64, len(levels))
+// bySegment sets s.Segments from the reports.
+func (s *WorkSums) bySegment(segments [][]sums.Member) (err error) {
+	s.Segments = make([]SegmentSums, len(segments))
+	rows := make([]int64, len(segments))
 	for _, r := range s.Reports {
-		for _, l := range r.Levels {
-			if l.Level < 0 || l.Level >= len(levels) {
-				return fmt.Errorf("pipelines: a report of level %d of %d", l.Level, len(levels))
+		for _, l := range r.Segments {
+			if l.Segment < 0 || l.Segment >= len(segments) {
+				return fmt.Errorf("a report of level %d of %d", l.Segment, len(segments))
 			}
-			level := &s.Levels[l.Level]
-			rows[l.Level] += l.Rows
-			if level.Classes == nil {
-				level.Classes = make([]int64, len(l.Classes))
+			segment := &s.Segments[l.Segment]
+			rows[l.Segment] += l.Rows
+			if segment.Classes == nil {
+				segment.Classes = make([]int64, len(l.Classes))
 			}
 			for c, n := range l.Classes {
-				level.Classes[c] += n
+				segment.Classes[c] += n
 			}
-			level.Contents = append(level.Contents, l.RowHashes)
-			if level.Copies, err = gram.AddFrequentRows(level.Copies, l.Copies); err != nil {
+			segment.RowHashes = append(segment.RowHashes, l.RowHashes)
+			if segment.Copies, err = gram.AddFrequentRows(segment.Copies, l.Copies); err != nil {
 				return err
 			}
 		}
 	}
-	for i, members := range levels {
-		s.Levels[i].Members = members
-		if want := (&sums.Level{Members: members}).Rows(); want != rows[i] {
-			return fmt.Errorf("pipelines: level %s had %d rows when they were counted, and %d when they were summed",
+	for i, members := range segments {
+		s.Segments[i].Members = members
+		if want := (&sums.Segment{Members: members}).Rows(); want != rows[i] {
+			return fmt.Errorf("level %s had %d rows when they were counted, and %d when they were summed",
 				members[0].Name, want, rows[i])
 		}
 	}
@@ -77,21 +77,21 @@ func (j *RecipeJob) Manifest(ctx context.Context, s *WorkSums, write bool) (*sum
 	p := &sums.Manifest{
 		Program: engine.Version(), Recipe: j.options.Recipe.Digest, Rows: t.Prepared.Counts.RowCounts,
 	}
-	levels := s.Levels
-	if levels == nil {
-		levels = []LevelSums{{Copies: s.Copies}}
+	segments := s.Segments
+	if segments == nil {
+		segments = []SegmentSums{{Copies: s.Copies}}
 		if t.classes() != nil {
-			levels[0].Classes = t.Prepared.Profile.Labels.Counts
+			segments[0].Classes = t.Prepared.Profile.Labels.Counts
 		}
 	}
-	contents := make([]sums.SumFiles, len(levels))
-	files, err := j.foldFiles(ctx, s, contents, write)
+	sumFiles := make([]sums.SumFiles, len(segments))
+	files, err := j.foldFiles(ctx, s, sumFiles, write)
 	if err != nil {
 		return nil, nil, err
 	}
 	var copies []byte
-	for i, l := range levels {
-		c := &contents[i]
+	for i, l := range segments {
+		c := &sumFiles[i]
 		if t.classes() != nil {
 			c.Classes, c.ClassCounts = t.classes(), l.Classes
 		}
@@ -105,23 +105,23 @@ func (j *RecipeJob) Manifest(ctx context.Context, s *WorkSums, write bool) (*sum
 	if copies != nil {
 		files = append(files, storage.File{Name: sums.CopiesFile, Data: copies})
 	}
-	if s.Levels == nil {
-		p.SumFiles = contents[0]
+	if s.Segments == nil {
+		p.SumFiles = sumFiles[0]
 	} else {
-		p.LevelColumns, p.MinRows = t.Prepared.Data.Levels.Columns, j.options.MinRows
-		for i, l := range s.Levels {
-			p.Levels = append(p.Levels, sums.Level{Members: l.Members, SumFiles: contents[i]})
+		p.SegmentColumns, p.MinRows = t.Prepared.Data.Segments.Columns, j.options.MinRows
+		for i, l := range s.Segments {
+			p.Segments = append(p.Segments, sums.Segment{Members: l.Members, SumFiles: sumFiles[i]})
 		}
 	}
 	_, err = p.Encode() // sets the digest
 	return p, files, err
 }
 
-// foldFiles describes the sums of each fold of each level, level by level. With write it also writes their
+// foldFiles describes the sums of each fold of each segment, segment by segment. With write it also writes their
 // files into the work directory, and returns them.
-func (j *RecipeJob) foldFiles(ctx context.Context, s *WorkSums, levels []sums.SumFiles,
+func (j *RecipeJob) foldFiles(ctx context.Context, s *WorkSums, segments []sums.SumFiles,
 	write bool) (files []storage.File, err error) {
-	stored, err := gram.OpenSums(ctx, s.State, s.Folds*len(levels), s.Shape)
+	stored, err := gram.OpenSums(ctx, s.State, s.Folds*len(segments), s.Shape)
 	if err != nil {
 		return nil, err
 	}
@@ -131,9 +131,9 @@ func (j *RecipeJob) foldFiles(ctx context.Context, s *WorkSums, levels []sums.Su
 	}
 	n := s.Shape.NumParts()
 	for f := range s.Folds {
-		frames := make([][]sums.Frame, len(levels))
+		frames := make([][]sums.Frame, len(segments))
 		fold := func(out io.Writer) (err error) {
-			for l := 0; err == nil && l < len(levels); l++ {
+			for l := 0; err == nil && l < len(segments); l++ {
 				first := (l*s.Folds + f) * n
 				frames[l], err = w.WriteFold(out, n, func(i int) ([]float64, error) { return stored.Load(ctx, first+i) })
 			}
@@ -151,8 +151,8 @@ func (j *RecipeJob) foldFiles(ctx context.Context, s *WorkSums, levels []sums.Su
 		} else if err := fold(nil); err != nil {
 			return nil, err
 		}
-		for l := range levels {
-			levels[l].Folds = append(levels[l].Folds, frames[l])
+		for l := range segments {
+			segments[l].Folds = append(segments[l].Folds, frames[l])
 		}
 	}
 	return files, nil

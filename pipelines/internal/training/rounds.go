@@ -30,8 +30,8 @@ import (
 // minRoundsFromTrial is the number of rounds after which a fit has moved away from the weights of a trial.
 const minRoundsFromTrial = 2
 
-// rounds is a fit by an iterative learner before it begins.
-type rounds struct {
+// roundFit is a fit by an iterative learner before it begins.
+type roundFit struct {
 	training     *Training
 	learner      spec.ByRounds
 	lambda       []float64     // values to try
@@ -52,7 +52,7 @@ type rounds struct {
 func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, err error) {
 	p := t.Prepared
 	begun, shared := time.Now(), l.Common()
-	r := &rounds{training: t, learner: l}
+	r := &roundFit{training: t, learner: l}
 	if p.Target.Classes != nil {
 		if r.classWeights, err = iterative.ClassWeights(shared.Weights, t.classes(), p.ByClass()); err != nil {
 			return nil, spec.Usage(err)
@@ -79,15 +79,15 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 	if err != nil {
 		return nil, err
 	}
-	fit.rounds.State = nil // only its certificate needs it
+	fit.iteration.State = nil // only its certificate needs it
 	fit.init = parent
-	t.AddNotef("%s", unconverged(fit.Learner.Log, fit.rounds.Chosen()))
+	t.AddNotef("%s", unconverged(fit.Learner.Log, fit.iteration.Chosen()))
 	return fit, nil
 }
 
 // fit compares the values of λ, if there is something to compare, fits the weights, and decides by the
 // first fold how scores become probabilities and classes.
-func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
+func (r *roundFit) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 	// A joint learner (cg) that holds out rows continues below: like ridge, it finally learns from all rows.
 	if len(r.lambda) == 1 && !r.training.spec.FitsWithoutFirst() && !(r.learner.Joint() && r.folds > 0) {
 		fit, err := r.run(ctx, r.lambda, r.folds, r.init, r.options)
@@ -95,16 +95,16 @@ func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 			return nil, err
 		}
 		// The fit has not used the first fold.
-		if fit.decision, err = r.decide(ctx, fit.linear); err != nil {
+		if fit.outputRules, err = r.fitOutputRules(ctx, fit.linear); err != nil {
 			return nil, err
 		}
 		return fit, r.keepCertificate(ctx, fit)
 	}
-	c := &roundTrials{rounds: r, start: r.init, limit: job.Limit{Begun: begun, Total: r.options.Time}}
+	c := &lambdaTrials{roundFit: r, start: r.init, limit: job.Limit{Begun: begun, Total: r.options.Time}}
 	if err := c.compare(ctx); err != nil {
 		return nil, err
 	}
-	decision, err := r.decide(ctx, c.best.linear)
+	rules, err := r.fitOutputRules(ctx, c.best.linear)
 	if err != nil {
 		return nil, err
 	}
@@ -115,39 +115,40 @@ func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 	if err := r.keepCertificate(ctx, fit); err != nil {
 		return nil, err
 	}
-	fit.decision = decision
+	fit.outputRules = rules
 	fit.Learner.Folds, fit.Learner.Log.Path = r.folds, c.path
 	c.noteEdge()
 	return fit, nil
 }
 
-// decide fits probabilities, threshold and intervals to the first fold, with weights that were fitted without it.
-func (r *rounds) decide(ctx context.Context, without *linear.Model) (decision, error) {
+// fitOutputRules fits probabilities, threshold and intervals to the first fold, with weights that were fitted
+// without it.
+func (r *roundFit) fitOutputRules(ctx context.Context, without *linear.Model) (outputRules, error) {
 	t := r.training
-	j := &decider{training: t, fit: &Fit{}, folds: r.folds, classWeights: r.classWeights}
-	j.fit.probabilities = t.lossProbabilities()
-	if j.fit.probabilities != nil {
-		j.fit.probabilities.Weights = r.classWeights
+	c := &calibrator{training: t, fit: &Fit{}, folds: r.folds, classWeights: r.classWeights}
+	c.fit.probabilities = t.lossProbabilities()
+	if c.fit.probabilities != nil {
+		c.fit.probabilities.Weights = r.classWeights
 	}
 	calibrates, why := t.willCalibrate()
 	t.noteProbabilities(why)
-	conforms := t.spec.Intervals != options.IntervalsNone && (t.Prepared.Target.Classes == nil || j.fit.probabilities != nil)
+	conforms := t.spec.Intervals != options.IntervalsNone && (t.Prepared.Target.Classes == nil || c.fit.probabilities != nil)
 	if r.folds == 0 || !calibrates && !conforms && !t.spec.FitsWithoutFirst() {
-		return j.fit.decision, nil
+		return c.fit.outputRules, nil
 	}
 	name := storage.Join(t.Job.Work.Dir, "held.safetensors")
 	sum, err := transforms.StoreWeights(ctx, name, without)
 	if err != nil {
-		return decision{}, err
+		return outputRules{}, err
 	}
 	held := weightsFile{name, sum}
 	if calibrates && !t.spec.CalibrationRequested() {
-		if err := j.calibrate(ctx, held); err != nil {
-			return decision{}, err
+		if err := c.calibrate(ctx, held); err != nil {
+			return outputRules{}, err
 		}
 	}
-	err = j.decide(ctx, held)
-	return j.fit.decision, err
+	err = c.fitOutputRules(ctx, held)
+	return c.fit.outputRules, err
 }
 
 // lossProbabilities returns how the loss of an iterative learner makes probabilities of scores, nil if it does not.
@@ -173,7 +174,7 @@ func neededRounds(start, given *linear.Model) int {
 
 // run learns with a group of values of λ from the weights init, which may be nil, and returns the fit with the best
 // value. It holds out the first fold.
-func (r *rounds) run(ctx context.Context, group []float64, folds int, init *linear.Model,
+func (r *roundFit) run(ctx context.Context, group []float64, folds int, init *linear.Model,
 	end job.RoundOptions) (*Fit, error) {
 	t := r.training
 	problem, err := r.problem(group[0])
@@ -209,7 +210,7 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *line
 		return nil, err
 	}
 	if last := c.Report(); !exact.Finite(last.Objective) {
-		return nil, exit.Dataf("pipelines: after %d rounds the objective is %g: the weights diverge; try a larger lambda "+
+		return nil, exit.Dataf("after %d rounds the objective is %g: the weights diverge; try a larger lambda "+
 			"or a smaller rate", last.Round, last.Objective)
 	}
 	log := trainingLog(c, end)
@@ -217,13 +218,13 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *line
 	curve, err := json.MarshalIndent(c.Chosen(), "", " ")
 	return &Fit{
 		Learner: models.Learner{Kind: r.learner.Name(), Lambda: group[0], Folds: max(1, folds), Log: log},
-		linear:  round.(iterative.LinearRound).Model(), rounds: c, rowWeights: t.rowWeights(nil),
+		linear:  round.(iterative.LinearRound).Model(), iteration: c, rowWeights: t.rowWeights(nil),
 		files: []storage.File{{Name: modelreport.CurveFile, Data: append(curve, '\n')}},
 	}, err
 }
 
 // problem returns the optimisation problem for the surveyed rows.
-func (r *rounds) problem(lambda float64) (loss.Problem, error) {
+func (r *roundFit) problem(lambda float64) (loss.Problem, error) {
 	t := r.training
 	var counts []float64
 	classes := t.classes()
@@ -250,7 +251,7 @@ func trainingLog(c *job.Iteration, end job.RoundOptions) *models.TrainingLog {
 
 // startFromModel loads the weights of the model init, and checks that it has the same features and classes. It
 // replaces the grid of targets by the model's, whose units the weights have. It returns nil if init is "".
-func (r *rounds) startFromModel(ctx context.Context, init string) (*linear.Model, *registry.Parent, error) {
+func (r *roundFit) startFromModel(ctx context.Context, init string) (*linear.Model, *registry.Parent, error) {
 	t := r.training
 	p := t.Prepared
 	if init == "" {
@@ -284,9 +285,9 @@ func (r *rounds) startFromModel(ctx context.Context, init string) (*linear.Model
 	return m.Linear, &registry.Parent{Name: name, SHA256: m.Manifest.SHA256}, nil
 }
 
-// roundTrials compares values of λ by fits without the held-out rows.
-type roundTrials struct {
-	*rounds
+// lambdaTrials compares values of λ by fits without the held-out rows.
+type lambdaTrials struct {
+	*roundFit
 	start  *linear.Model // weights that the next fit starts from
 	limit  job.Limit     // time limit of all fits
 	path   []models.LambdaTrial
@@ -295,7 +296,7 @@ type roundTrials struct {
 }
 
 // compare fits each λ, or each group of λ that the learner fits together, until the time limit.
-func (t *roundTrials) compare(ctx context.Context) error {
+func (t *lambdaTrials) compare(ctx context.Context) error {
 	groups := t.learner.Groups(t.lambda)
 	for i, group := range groups {
 		limit, left := t.limit.Share(len(groups) - i + 1)
@@ -310,15 +311,15 @@ func (t *roundTrials) compare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		reports := []iterative.Report{fit.rounds.Report()}
+		reports := []iterative.Report{fit.iteration.Report()}
 		if len(group) > 1 && (json.Unmarshal(reports[0].Detail, &reports) != nil || len(reports) != len(group)) {
-			return exit.Dataf("pipelines: the rounds ended before %d values of lambda could be compared; allow more --rounds",
+			return exit.Dataf("the rounds ended before %d values of lambda could be compared; allow more --rounds",
 				len(group))
 		}
 		if t.anyStart() {
 			t.start = fit.linear
 		}
-		t.limit.Least = time.Duration(neededRounds(t.start, t.init)+1) * fit.rounds.MeanTime
+		t.limit.Least = time.Duration(neededRounds(t.start, t.init)+1) * fit.iteration.MeanTime
 		for j, r := range reports { // the stored weights belong to the best λ
 			t.add(group[j], r, fit)
 		}
@@ -327,25 +328,25 @@ func (t *roundTrials) compare(ctx context.Context) error {
 }
 
 // anyStart reports whether the fit for one λ may start from the weights for another.
-func (t *roundTrials) anyStart() bool {
+func (t *lambdaTrials) anyStart() bool {
 	return t.learner.Needs(iterative.Size{Features: t.training.Prepared.Recipe.Dim}).AnyStart
 }
 
 // add appends the report on a fit to the path, and keeps the fit if it is the best.
-func (t *roundTrials) add(lambda float64, r iterative.Report, fit *Fit) {
+func (t *lambdaTrials) add(lambda float64, r iterative.Report, fit *Fit) {
 	if len(t.path) == 0 || r.Better(t.path[t.chosen].HeldOut) {
 		fit.Learner.Lambda = lambda
 		t.chosen, t.best = len(t.path), fit
 	}
-	t.path = append(t.path, models.LambdaTrial{Lambda: lambda, Rounds: fit.rounds.Taken, Objective: r.Objective,
+	t.path = append(t.path, models.LambdaTrial{Lambda: lambda, Rounds: fit.iteration.Taken, Objective: r.Objective,
 		HeldOut: r.HeldOut, HeldOutOf: fit.Learner.Log.HeldOutOf})
 }
 
 // finish learns from all rows with the chosen λ, or keeps the fit of the trial if no time is left.
-func (t *roundTrials) finish(ctx context.Context) (*Fit, error) {
+func (t *lambdaTrials) finish(ctx context.Context) (*Fit, error) {
 	limit, left := t.limit.Share(1)
 	if !left {
-		t.training.AddNotef("time limit %s reached: the weights are those of the trial, which did not use the held-out "+
+		t.training.AddNotef("time limit %s reached: the weights are from the trial, which did not use the held-out "+
 			"rows, %s", t.options.Time, report.OneIn(t.folds))
 		return t.best, nil
 	}
@@ -369,7 +370,7 @@ func (t *roundTrials) finish(ctx context.Context) (*Fit, error) {
 }
 
 // noteEdge adds a note if the chosen λ is the first or last value.
-func (t *roundTrials) noteEdge() {
+func (t *lambdaTrials) noteEdge() {
 	switch {
 	case len(t.lambda) == 1: // no other was tried
 	case t.chosen == 0:
@@ -391,8 +392,8 @@ const maxStored = 256 << 20
 
 // keepCertificate adds the chosen state and its dual variables to the model directory, unless they are too
 // large.
-func (r *rounds) keepCertificate(ctx context.Context, f *Fit) error {
-	c := f.rounds
+func (r *roundFit) keepCertificate(ctx context.Context, f *Fit) error {
+	c := f.iteration
 	if f.Learner.Log.Gap == nil {
 		return nil
 	}
@@ -421,7 +422,7 @@ func (r *rounds) keepCertificate(ctx context.Context, f *Fit) error {
 
 // survey counts the rows outside the first fold, and maps a sample of them to features, as far as the learner
 // needs it.
-func (r *rounds) survey(ctx context.Context) error {
+func (r *roundFit) survey(ctx context.Context) error {
 	t := r.training
 	p := t.Prepared
 	l, folds := r.learner, r.folds

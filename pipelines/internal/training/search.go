@@ -118,7 +118,7 @@ func (s *search) run(ctx context.Context, f *FeatureChoice) (err error) {
 		if err != nil {
 			return err
 		}
-		t.Job.LimitMemory(t.memoryWith(least, 0).Peak)
+		t.Job.LimitMemory(t.memoryWith(least, 0).PeakBytes)
 	}
 	var why string
 	search := &tuning.Search{Session: t.Session, Kernels: tuning.Kernels(t.spec.Kernels), Folds: t.spec.FoldCount(),

@@ -27,34 +27,34 @@ import (
 
 // sumsFit is a fit by sums: the pass that summed the rows, its files, and the results of the solve.
 type sumsFit struct {
-	decider
+	calibrator
 	pass    *gram.Pass
 	state   gram.State
 	report  gram.FitReport // for the λ that the solve has chosen
 	heldOut weightsFile    // to score held-out rows, if they calibrate or choose a threshold
 }
 
-// sum sums the rows of each fold and solves. It completes how by the folding. The learner of
+// sum sums the rows of each fold and solves. It completes gramSpec by the folding. The learner of
 // the fit is empty.
-func (s *sumsPlan) sum(ctx context.Context, target *transforms.Labeling, how gram.Spec,
+func (s *sumsPlan) sum(ctx context.Context, target *transforms.Labeling, gramSpec gram.Spec,
 	folding spec.Folding) (*sumsFit, error) {
 	t := s.training
 	p := t.Prepared
-	how.FoldPlan, how.Lambda, how.Components = folding.FoldPlan, folding.Lambda, folding.Components
-	parts := how.AllFolds()
+	gramSpec.FoldPlan, gramSpec.Lambda, gramSpec.Components = folding.FoldPlan, folding.Lambda, folding.Components
+	parts := gramSpec.AllFolds()
 	if parts > 1 {
 		if err := t.CountCopies(ctx); err != nil {
 			return nil, err
 		}
 	}
-	how.Weights = s.weightGrid
-	pass := &gram.Pass{Pass: t.Pass(parts), Spec: how}
+	gramSpec.Weights = s.weightGrid
+	pass := &gram.Pass{Pass: t.Pass(parts), Spec: gramSpec}
 	pass.Target = target
 	shape := pass.Shape(p.Recipe.Dim)
 	if err := shape.Validate(); err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
-	if err := t.checkExact(s.weightGrid, shape, how.Steps); err != nil {
+	if err := t.checkExact(s.weightGrid, shape, gramSpec.Steps); err != nil {
 		return nil, err
 	}
 	pass.Spec.Rows = folding.Carries(shape, p.Counts.Used)
@@ -62,14 +62,14 @@ func (s *sumsPlan) sum(ctx context.Context, target *transforms.Labeling, how gra
 	solve := folding.SolveMemory(shape, p.Counts.Used, pass.Spec.Rows, t.Job.Engine.Threads)
 	t.Job.Progress.Notef("training on %s of %s: %s, %d features on %s, %s, %s to solve",
 		report.Counted64(p.Counts.Used, "row"), report.Counted(p.Profile.Dim, "number"), p.Recipe.Name, p.Recipe.Dim,
-		report.GridText(how.Steps), t.sumsText(pass, shape), report.Bytes(solve))
-	f := &sumsFit{pass: pass, state: t.stateOf(pass), decider: decider{training: t,
+		report.GridText(gramSpec.Steps), t.sumsText(pass, shape), report.Bytes(solve))
+	f := &sumsFit{pass: pass, state: t.stateOf(pass), calibrator: calibrator{training: t,
 		fit: &Fit{rowWeights: t.rowWeights(s.weightGrid)}, folds: t.spec.FoldCount()}}
 	counts, _, err := t.countSummed(ctx, pass, f.state, t.sumAndSolve(ctx, pass, f.state))
 	if err != nil {
 		return nil, err
 	}
-	if f.report, err = t.loadFit(ctx, f.state, max(shape.Outputs, how.Components), f.fit); err != nil {
+	if f.report, err = t.loadFit(ctx, f.state, max(shape.Outputs, gramSpec.Components), f.fit); err != nil {
 		return nil, err
 	}
 	f.fit.floor = f.report.Floor
@@ -77,7 +77,7 @@ func (s *sumsPlan) sum(ctx context.Context, target *transforms.Labeling, how gra
 	f.heldOut = weightsFile{f.state.HeldOut, f.report.HeldOutSHA256}
 	f.trials = weightsFile{f.state.Trials, f.report.TrialsSHA256}
 	if counts.Used != p.Counts.Used || f.report.Rows != counts.Used {
-		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were summed; the "+
+		return nil, fmt.Errorf("the first pass used %d rows, the second %d, of which %d were summed; the "+
 			"files changed during the job: start again", p.Counts.Used, counts.Used, f.report.Rows)
 	}
 	return f, nil
@@ -112,7 +112,9 @@ func (t *Training) solve(ctx context.Context, pass *gram.Pass, st gram.State, ph
 	}
 	t.Job.Progress.Phase(phase, 0)
 	defer t.Job.Progress.Done()
-	return t.Job.Run(ctx, func(s beam.Scope) { transforms.Write(s, st.Fit, gram.Solve(s, sc, st, beam.Impulse(s))) })
+	return t.Job.Run(ctx, func(s beam.Scope) {
+		transforms.Write(s, st.FitReport, gram.Solve(s, sc, st, beam.Impulse(s)))
+	})
 }
 
 // stripesOf returns the number of stripes into which the sums of a pass are split.
@@ -148,7 +150,7 @@ func (t *Training) stateOf(pass *gram.Pass, solve ...any) gram.State {
 	}
 	return gram.State{
 		Dir: storage.Join(t.Job.Work.Dir, "parts"), Reports: name("fold.reports"), Sum: name("sum.jsonl"),
-		Fit: name("fit.json", solve...), Weights: name("weights.safetensors", solve...),
+		FitReport: name("fit.json", solve...), Weights: name("weights.safetensors", solve...),
 		HeldOut: name("held.safetensors", solve...), Trials: name("trials.safetensors", solve...),
 		Sketch: name("sketch.safetensors", solve...),
 	}
@@ -157,8 +159,8 @@ func (t *Training) stateOf(pass *gram.Pass, solve ...any) gram.State {
 // countSummed counts the rows that a pass has summed, by its reports. failed is the error of the pass; errors
 // in the reports are more specific and take precedence.
 func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.State,
-	failed error) (counts results.RowCounts, lines []gram.Report, err error) {
-	lines, err = transforms.ReadLines[gram.Report](ctx, st.Reports)
+	failed error) (counts results.RowCounts, lines []gram.ShardReport, err error) {
+	lines, err = transforms.ReadLines[gram.ShardReport](ctx, st.Reports)
 	if failed != nil && err != nil {
 		return counts, nil, failed // there are no reports yet
 	}
@@ -176,7 +178,7 @@ func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.Sta
 		return counts, nil, err
 	}
 	if saturated > 0 {
-		return counts, nil, exit.Dataf("pipelines: %s features of the %s are not finite or exceed the bound of the recipe "+
+		return counts, nil, exit.Dataf("%s features of the %s are not finite or exceed the bound of the recipe "+
 			"%d times or more: the rows have a different scale than the recipe was made for; see --scale",
 			report.Groups(saturated), t.Prepared.Recipe.Name, features.MaxSteps/pass.Spec.Steps)
 	}
@@ -206,7 +208,7 @@ func (t *Training) sumAndSolve(ctx context.Context, pass *gram.Pass, st gram.Sta
 	}
 	t.Job.Progress.Phase("training", t.Prepared.Counts.Used*int64(sc.Stripes))
 	defer t.Job.Progress.Done()
-	solve := func(s beam.Scope) { transforms.Write(s, st.Fit, gram.Solve(s, sc, st, beam.Impulse(s))) }
+	solve := func(s beam.Scope) { transforms.Write(s, st.FitReport, gram.Solve(s, sc, st, beam.Impulse(s))) }
 	summed, err := t.Job.Intact(ctx, st.Sum, st.Reports)
 	if err != nil {
 		return err
@@ -226,7 +228,7 @@ func (t *Training) sumAndSolve(ctx context.Context, pass *gram.Pass, st gram.Sta
 		parts, reports := gram.Sums(s, sc, st)
 		index := gram.Index(s, sc, st, gram.Merge(s, sc, st, parts), reports)
 		if !separate {
-			transforms.Write(s, st.Fit, gram.Solve(s, sc, st, index))
+			transforms.Write(s, st.FitReport, gram.Solve(s, sc, st, index))
 		}
 	})
 	if err != nil || !separate {
@@ -237,7 +239,7 @@ func (t *Training) sumAndSolve(ctx context.Context, pass *gram.Pass, st gram.Sta
 
 // fitted reports whether the files that the solve writes exist and are undamaged.
 func (t *Training) fitted(ctx context.Context, st gram.State) (bool, error) {
-	intact, err := t.Job.Intact(ctx, st.Reports, st.Fit)
+	intact, err := t.Job.Intact(ctx, st.Reports, st.FitReport)
 	if err != nil || !intact {
 		return false, err
 	}
@@ -257,12 +259,12 @@ func (t *Training) fitted(ctx context.Context, st gram.State) (bool, error) {
 }
 
 func readFit(ctx context.Context, st gram.State) (fit gram.FitReport, err error) {
-	data, err := storage.ReadState(ctx, st.Fit, transforms.MaxState)
+	data, err := storage.ReadState(ctx, st.FitReport, transforms.MaxState)
 	if err != nil {
 		return fit, err
 	}
 	if err := json.Unmarshal(data, &fit); err != nil {
-		return fit, fmt.Errorf("pipelines: %s: %w", st.Fit, err)
+		return fit, fmt.Errorf("%s: %w", st.FitReport, err)
 	}
 	return fit, nil
 }

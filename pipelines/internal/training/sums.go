@@ -87,7 +87,7 @@ func (s *sumsPlan) fit(ctx context.Context) (*sumsFit, error) {
 	if err := f.finishChoice(ctx); err != nil {
 		return nil, err
 	}
-	if err := f.decide(ctx, f.heldOut); err != nil {
+	if err := f.fitOutputRules(ctx, f.heldOut); err != nil {
 		return nil, err
 	}
 	f.fit.rule = s.rule(f)
@@ -101,20 +101,20 @@ func (s *sumsPlan) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsF
 	p := t.Prepared
 	l := t.spec.Lambda
 	folding := t.spec.Folding(p.Weights().Sum, s.onlyFirst && !s.allChoose)
-	how := gram.Spec{Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Steps: steps, PassFollows: true}
+	gramSpec := gram.Spec{Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Steps: steps, PassFollows: true}
 	if l.Auto() {
-		how.Smaller = ridge.SmallerLambdaOn(steps, mayRefine)
+		gramSpec.Smaller = ridge.SmallerLambdaOn(steps, mayRefine)
 	}
 	switch t.spec.Intervals {
 	case options.IntervalsPlain:
-		how.Sketch = gram.OneSketch
+		gramSpec.Sketch = gram.OneSketch
 	case options.IntervalsNone:
-		how.Sketch = gram.NoSketch
+		gramSpec.Sketch = gram.NoSketch
 	}
-	how.StartLambda = t.startLambda(s.features.Searched)
-	how.TryAll = l.Selects() && !s.features.lambdaByMSE
-	how.MayRefine = mayRefine && !l.Selects() // held-out rows may choose a larger λ
-	f, err := s.sum(ctx, p.Target, how, folding)
+	gramSpec.StartLambda = t.startLambda(s.features.Searched)
+	gramSpec.TryAll = l.Selects() && !s.features.lambdaByMSE
+	gramSpec.MayRefine = mayRefine && !l.Selects() // held-out rows may choose a larger λ
+	f, err := s.sum(ctx, p.Target, gramSpec, folding)
 	if err != nil {
 		return nil, err
 	}
@@ -203,11 +203,11 @@ func (t *Training) checkExact(weightGrid *profile.WeightGrid, shape ridge.Shape,
 	case total <= limit:
 		return nil
 	case weightGrid != nil:
-		return exit.Dataf("pipelines: the weights of %s rows are too large together: sums by this recipe are exact for up "+
+		return exit.Dataf("the weights of %s rows are too large together: sums by this recipe are exact for up "+
 			"to %s in units of its grid of weights; train the recipe with --grid 8, or on more rows",
 			report.Groups(t.Prepared.Counts.Used), report.Groups(limit))
 	}
-	return exit.Dataf("pipelines: %s rows are too many: sums are exact for up to %s rows",
+	return exit.Dataf("%s rows are too many: sums are exact for up to %s rows",
 		report.Groups(t.Prepared.Counts.Used), report.Groups(limit))
 }
 

@@ -58,7 +58,7 @@ func Run(ctx context.Context, given options.Train) (result *results.Train, err e
 		return nil, err
 	}
 	if l := t.spec.Iterative(); l != nil && l.Common().Curve != "" {
-		err = report.WritePicture(ctx, l.Common().Curve, modelreport.LearningCurve(m.Fit.rounds.Chosen()), 14, 10)
+		err = report.WritePicture(ctx, l.Common().Curve, modelreport.LearningCurve(m.Fit.iteration.Chosen()), 14, 10)
 	}
 	return result, exit.AfterPublish(t.spec.Model, err)
 }
@@ -189,13 +189,13 @@ func (t *Training) fit(ctx context.Context, f FeatureChoice) (*Fit, error) {
 	return solved.fit, nil
 }
 
-// Fit is a linear model, how it was fitted, and what held-out rows have decided.
+// Fit is a linear model, how it was fitted, and the rules that held-out rows gave.
 type Fit struct {
 	Learner    models.Learner
 	linear     *linear.Model
 	sketch     *models.Sketch     // leverage of rows, from a fit to sums; nil if unknown
 	rowWeights *models.RowWeights // of the rows; nil if they have none
-	decision
+	outputRules
 	Segments *models.Segments // nil if all rows have the same weights
 
 	// Of a fit to sums:
@@ -203,13 +203,13 @@ type Fit struct {
 	floor float64    // λ to which rounding to the grid of the sums is equivalent
 
 	// Of a fit by rounds:
-	rounds *job.Iteration
-	files  []storage.File   // further files of the model directory
-	init   *registry.Parent // model with the initial weights; nil if they start at zero
+	iteration *job.Iteration
+	files     []storage.File   // further files of the model directory
+	init      *registry.Parent // model with the initial weights; nil if they start at zero
 }
 
-// decision holds the curves, threshold and intervals that turn scores into probabilities and classes.
-type decision struct {
+// outputRules holds the curves, threshold and intervals that turn scores into probabilities and classes.
+type outputRules struct {
 	probabilities *models.Probabilities
 	threshold     *models.Threshold  // chosen by held-out rows; nil if it was not asked for
 	intervals     *models.Intervals  // nil if no rows were held out to measure them
@@ -234,15 +234,15 @@ func (t *Training) memoryWith(r prepare.Recipe, components int) results.Memory {
 			Values: float64(nonzero) / float64(p.Counts.Used), Unnamed: !p.Data.Schema.Traits().Columns, Prepared: true,
 			Patches: prepare.PatchNumbers(t.spec.Scale, p.Data.Schema)},
 		Features: r.Dim, Outputs: 1, Components: components, Stored: t.stored,
-		Reading: p.Data.Memory(), Weighted: p.Profile.Weights != nil && !p.EqualWeights(),
+		ReaderBytes: p.Data.Memory(), Weighted: p.Profile.Weights != nil && !p.EqualWeights(),
 	}
 	if s := r.Scaling; s != nil { // nil if the recipe was read from a model
 		f.Scaled, f.Prepared = s.Dim, len(s.Steps) > 0
 		f.Short, _ = features.ShortRow(s.Steps) // of valid steps
 	}
 	if table := p.Data.Schema.Table; table != nil {
-		_, _, f.Levels = preprocess.ColumnBounds(table, t.spec.Encode, 1)
-		f.Summed = preprocess.SummedLevels(table, t.spec.Encode)
+		_, _, f.LevelCount = preprocess.ColumnBounds(table, t.spec.Encode, 1)
+		f.SummedLevels = preprocess.SummedLevels(table, t.spec.Encode)
 	}
 	o := t.spec
 	if components > 0 {
@@ -276,6 +276,6 @@ func (t *Training) Reserve(m results.Memory) error {
 	if err != nil {
 		return err
 	}
-	t.Job.LimitMemory(m.Peak)
+	t.Job.LimitMemory(m.PeakBytes)
 	return nil
 }

@@ -9,7 +9,7 @@
 //   - Game learns the features of the kernels "learned" and "harmonic" from labelled rows:
 //     Game.Learn, with options.Game, runs package models/align over the data of a session.
 //   - SizeSearch chooses the number of features: SizeSearch.Run doubles it as long as the held-out
-//     error falls (options.Size.Worth), or takes the number that the given time allows
+//     error falls (options.Size.MinGain), or takes the number that the given time allows
 //     (options.Size.Time).
 //
 // Each size that SizeSearch tries is a complete fit, so the model is byte for byte the model of a

@@ -173,7 +173,7 @@ func (g *Game) playGame(ctx context.Context, result *results.Learned, a options.
 		}
 		var detail align.Report
 		if err := json.Unmarshal(r.Detail, &detail); err != nil {
-			return nil, fmt.Errorf("pipelines: report of round %d: %w; run again without --resume", r.Round, err)
+			return nil, fmt.Errorf("report of round %d: %w; run again without --resume", r.Round, err)
 		}
 		g.Reports = append(g.Reports, detail)
 	}
@@ -199,7 +199,7 @@ func (g *Game) alignPass(ctx context.Context, l *align.Learner, folds int) (*lea
 		return nil, err
 	}
 	pass := s.LearnPass(learn.Learner{Kind: align.Kind, Options: sealed}, folds, l.Partitions)
-	pass.Recipe, err = features.Seal(s.Prepared.Recipe.Scaled(identity.Identity{In: l.Dim, Bound: 1}))
+	pass.Recipe, err = features.Seal(s.Prepared.Recipe.Scaled(identity.Recipe{In: l.Dim, Bound: 1}))
 	return pass, err
 }
 
@@ -266,7 +266,7 @@ func (g *Game) weighFrequencies(ctx context.Context, result *results.Learned, a 
 func (g *Game) chooseHarmonics(result *results.Learned, a options.Game, count int,
 	rows align.Rows) (features.Recipe, error) {
 	if rows.D < 2 {
-		return nil, exit.Dataf("pipelines: harmonics need rows of 2 numbers or more")
+		return nil, exit.Dataf("harmonics need rows of 2 numbers or more")
 	}
 	if limit := maxSampled / result.Sample; a.Harmonics > limit {
 		return nil, exit.Usagef("--harmonics must be 1 to %d with a sample of %s rows (have %d); use a smaller "+

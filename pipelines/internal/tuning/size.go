@@ -53,9 +53,9 @@ func (s *SizeSearch) Run(ctx context.Context) (*results.Size, error) {
 			t.Gain, t.StdErr = gain(&r.Trials[last], &t)
 		}
 		r.Trials = append(r.Trials, t)
-		if last >= 0 && s.Worth > 0 && !pays(&t, float64(s.Worth)) {
+		if last >= 0 && s.MinGain > 0 && !pays(&t, float64(s.MinGain)) {
 			takeTrial(r, &r.Trials[last])
-			r.Why = whyNot(&t, r.Features, s.Worth)
+			r.Why = whyNot(&t, r.Features, s.MinGain)
 			return r, nil
 		}
 		if size >= s.Max {

@@ -78,7 +78,7 @@ func TestDoublingStopsWhereTheErrorDoes(t *testing.T) {
 		{math.Inf(1), 2, 512, 1024}, // noise hides any gain
 	} {
 		m := &simulated{cost: cost, noise: c.noise, loss: func(d float64) float64 { return 1 / min(d, c.floor) }}
-		r := run(t, m.search(options.Size{Worth: 0.001}, 8192))
+		r := run(t, m.search(options.Size{MinGain: 0.001}, 8192))
 		if r.Features != c.want || m.trained[len(m.trained)-1] != c.tried {
 			t.Errorf("%+v: %d features of %v", c, r.Features, m.trained)
 		}
@@ -90,7 +90,7 @@ func TestDoublingStopsWhereTheErrorDoes(t *testing.T) {
 	}
 	// The gain is significant, but too small to be worth it.
 	m := &simulated{cost: cost, loss: func(d float64) float64 { return 1 + 1e-4*math.Exp2(-d/512) }}
-	if r := run(t, m.search(options.Size{Worth: 0.001}, 8192)); r.Features != 512 || r.Trials[1].Gain <= 0 {
+	if r := run(t, m.search(options.Size{MinGain: 0.001}, 8192)); r.Features != 512 || r.Trials[1].Gain <= 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -163,10 +163,11 @@ func TestTimeEndsAtTheLargestSizeOrAfterTheFirst(t *testing.T) {
 	}
 }
 
-// With both Worth and Time, whichever is reached first ends the search.
+// With both MinGain and Time, whichever is reached first ends the search.
 func TestWorthEndsBeforeTheTime(t *testing.T) {
 	m := &simulated{cost: cost, loss: func(d float64) float64 { return 1 / min(d, 1024) }}
-	if r := run(t, m.search(options.Size{Time: time.Hour, Worth: 0.01}, 1<<14)); r.Features != 1024 || m.now > time.Minute {
+	r := run(t, m.search(options.Size{Time: time.Hour, MinGain: 0.01}, 1<<14))
+	if r.Features != 1024 || m.now > time.Minute {
 		t.Errorf("%+v", r)
 	}
 }
@@ -183,7 +184,7 @@ func TestTimeChoosesTheLeastError(t *testing.T) {
 func TestTrainingErrorsAreReturned(t *testing.T) {
 	broken := errors.New("broken")
 	m := &simulated{cost: cost}
-	s := m.search(options.Size{Worth: 0.001}, 4096)
+	s := m.search(options.Size{MinGain: 0.001}, 4096)
 	s.Train = func(context.Context, results.SizeTrial) (results.SizeTrial, error) {
 		return results.SizeTrial{}, broken
 	}

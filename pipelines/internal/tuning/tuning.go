@@ -234,7 +234,7 @@ func (s *Search) Run(ctx context.Context) (r *Result, why string, err error) {
 	if err != nil || why != "" {
 		return nil, why, err
 	}
-	result, why, err := s.try(ctx, pilot)
+	result, why, err := s.runSearch(ctx, pilot)
 	if err != nil || why != "" {
 		return nil, why, err
 	}
@@ -268,8 +268,8 @@ func (s *Search) pilot(sum *profile.Sum) (p *search.Pilot, why string, err error
 	return p, "", nil
 }
 
-// try tries candidates on the pilot. why is the reason if none was found.
-func (s *Search) try(ctx context.Context, pilot *search.Pilot) (result *search.Result, why string, err error) {
+// runSearch tries candidates on the pilot. why is the reason if none was found.
+func (s *Search) runSearch(ctx context.Context, pilot *search.Pilot) (result *search.Result, why string, err error) {
 	levels, err := mayBeLevels(s.Session)
 	if err != nil {
 		return nil, "", err

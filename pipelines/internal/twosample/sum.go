@@ -102,11 +102,11 @@ func sumTable(ctx context.Context, o *options.TwoSample, out string, r *sums.Rec
 	defer func() { err = t.Training.Job.Close(ctx, err) }()
 	t.Training.Job.Work.Temporary = o.Job.Work == ""
 	if n := t.Training.Prepared.Counts.Used; n < drift.MinRows {
-		return nil, f, exit.Dataf("pipelines: twosample: %s has %s; a test needs %d", files,
+		return nil, f, exit.Dataf("twosample: %s has %s; a test needs %d", files,
 			report.Counted64(n, "row"), drift.MinRows)
 	}
 	m := t.Training.Memory(1)
-	m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+drift.TwoSampleBytes(r.Dim))
+	m.PeakBytes = max(m.PeakBytes, job.ProgramBytes+job.SlackBytes+drift.TwoSampleBytes(r.Dim))
 	if err := t.Training.Reserve(m); err != nil {
 		return nil, f, err
 	}

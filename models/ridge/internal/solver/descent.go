@@ -22,29 +22,29 @@ type LambdaDescent struct {
 	// Ends, unless nil, reports whether From ends at a value to which the first fold has led.
 	Ends func(value int) bool
 
-	// Try tries each of the values on each of the folds, unless it was tried before.
-	Try func(values, folds []int) error
+	// TryLambdas tries each of the values on each of the folds, unless it was tried before.
+	TryLambdas func(values, folds []int) error
 	// Errors returns the errors of a value on the folds that have tried it, in the order of Judges, and
 	// their mean over rows; or why the value cannot be used.
 	Errors func(value int) (folds []float64, mean float64, why string)
 }
 
 // All tries all values on all folds, but the Smaller ones only as long as each does better. It returns the best.
-func (s *LambdaDescent) All() (best int, err error) {
-	values := make([]int, len(s.Values)-s.Smaller)
+func (d *LambdaDescent) All() (best int, err error) {
+	values := make([]int, len(d.Values)-d.Smaller)
 	for i := range values {
-		values[i] = s.Smaller + i
+		values[i] = d.Smaller + i
 	}
-	least := slices.MinFunc(values, func(a, b int) int { return cmp.Compare(s.Values[a], s.Values[b]) })
-	for next := s.Smaller - 1; ; next-- {
-		if err := s.Try(values, s.Judges); err != nil {
+	least := slices.MinFunc(values, func(a, b int) int { return cmp.Compare(d.Values[a], d.Values[b]) })
+	for next := d.Smaller - 1; ; next-- {
+		if err := d.TryLambdas(values, d.Judges); err != nil {
 			return 0, err
 		}
-		best = s.best(len(s.Judges))
+		best = d.best(len(d.Judges))
 		if best < 0 {
-			return 0, s.failure()
+			return 0, d.failure()
 		}
-		if next < 0 || s.Values[best] > s.Values[least] {
+		if next < 0 || d.Values[best] > d.Values[least] {
 			return best, nil
 		}
 		values, least = []int{next}, next
@@ -53,27 +53,27 @@ func (s *LambdaDescent) All() (best int, err error) {
 
 // From searches for the best value, starting at index start. The search may end early, see Ends; the value
 // is then the best on the first fold.
-func (s *LambdaDescent) From(start int) (best int, ended bool, err error) {
+func (d *LambdaDescent) From(start int) (best int, ended bool, err error) {
 	for start >= 0 {
-		at, err := s.descend(start)
+		at, err := d.descend(start)
 		if err != nil {
 			return 0, false, err
 		}
-		if s.Ends != nil && s.Ends(at) {
+		if d.Ends != nil && d.Ends(at) {
 			return at, true, nil
 		}
-		if best, err = s.choose(); err != nil || best >= 0 {
+		if best, err = d.choose(); err != nil || best >= 0 {
 			return best, false, err
 		}
-		start = s.untriedAbove(at)
+		start = d.untriedAbove(at)
 	}
-	return 0, false, s.failure()
+	return 0, false, d.failure()
 }
 
 // descend returns a value that is better than both neighbours on the first fold, starting at index at.
-func (s *LambdaDescent) descend(at int) (int, error) {
+func (d *LambdaDescent) descend(at int) (int, error) {
 	for {
-		next, err := s.step(at)
+		next, err := d.step(at)
 		if err != nil || next == at {
 			return next, err
 		}
@@ -82,19 +82,19 @@ func (s *LambdaDescent) descend(at int) (int, error) {
 }
 
 // step tries the value at index at and its neighbours on the first fold, and returns the best there.
-func (s *LambdaDescent) step(at int) (next int, err error) {
-	order := s.ascending()
+func (d *LambdaDescent) step(at int) (next int, err error) {
+	order := d.ascending()
 	i := slices.Index(order, at)
 	// If the smaller neighbour is better, the larger one is not needed.
 	ends := []int{i + 1, i + 2}
-	if s.Together {
+	if d.Together {
 		ends = ends[1:]
 	}
 	for _, end := range ends {
-		if err := s.Try(order[max(0, i-1):min(len(order), end)], s.Judges[:1]); err != nil {
+		if err := d.TryLambdas(order[max(0, i-1):min(len(order), end)], d.Judges[:1]); err != nil {
 			return 0, err
 		}
-		next = s.best(1)
+		next = d.best(1)
 		if next >= 0 && next != at {
 			return next, nil
 		}
@@ -105,47 +105,47 @@ func (s *LambdaDescent) step(at int) (next int, err error) {
 	case i+2 < len(order):
 		return order[i+2], nil // all of them failed, as values that are too small do
 	default:
-		return 0, s.failure()
+		return 0, d.failure()
 	}
 }
 
 // choose returns the best value on all folds. The other folds try the values that may be the best, and the
 // neighbours of the best. choose returns -1 if all values that were tried have failed on some fold, as values
 // that are too small do.
-func (s *LambdaDescent) choose() (best int, err error) {
+func (d *LambdaDescent) choose() (best int, err error) {
 	for {
-		for n := 1; n < len(s.Judges); n++ {
-			if err := s.Try(s.hopeful(n), s.Judges[:n+1]); err != nil {
+		for n := 1; n < len(d.Judges); n++ {
+			if err := d.TryLambdas(d.hopeful(n), d.Judges[:n+1]); err != nil {
 				return 0, err
 			}
 		}
 		var next []int
-		folds := s.Judges[:1]
-		best = s.best(len(s.Judges))
+		folds := d.Judges[:1]
+		best = d.best(len(d.Judges))
 		if best >= 0 {
-			next = slices.DeleteFunc(s.Around(best), func(v int) bool { return !s.untried(v) })
+			next = slices.DeleteFunc(d.Around(best), func(v int) bool { return !d.untried(v) })
 		} else { // all values tried on all folds have failed: try those that were ruled out
-			next, folds = s.hopeful(len(s.Judges)), s.Judges
+			next, folds = d.hopeful(len(d.Judges)), d.Judges
 		}
 		if len(next) == 0 {
 			return best, nil
 		}
-		if err := s.Try(next, folds); err != nil {
+		if err := d.TryLambdas(next, folds); err != nil {
 			return 0, err
 		}
 	}
 }
 
 // untried reports whether no fold has tried a value.
-func (s *LambdaDescent) untried(value int) bool {
-	folds, _, why := s.Errors(value)
+func (d *LambdaDescent) untried(value int) bool {
+	folds, _, why := d.Errors(value)
 	return why == "" && len(folds) == 0
 }
 
 // untriedAbove returns the index of the least value above the value at that has not been tried; -1 if there is none.
-func (s *LambdaDescent) untriedAbove(at int) int {
-	for _, v := range s.ascending() {
-		if s.Values[v] > s.Values[at] && s.untried(v) {
+func (d *LambdaDescent) untriedAbove(at int) int {
+	for _, v := range d.ascending() {
+		if d.Values[v] > d.Values[at] && d.untried(v) {
 			return v
 		}
 	}
@@ -153,30 +153,30 @@ func (s *LambdaDescent) untriedAbove(at int) int {
 }
 
 // ascending returns the indices of the values in ascending order.
-func (s *LambdaDescent) ascending() []int {
-	order := make([]int, len(s.Values))
+func (d *LambdaDescent) ascending() []int {
+	order := make([]int, len(d.Values))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.Values[a], s.Values[b]) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(d.Values[a], d.Values[b]) })
 	return order
 }
 
 // Around returns the value at index at and its neighbours.
-func (s *LambdaDescent) Around(at int) []int {
-	order := s.ascending()
+func (d *LambdaDescent) Around(at int) []int {
+	order := d.ascending()
 	i := slices.Index(order, at)
 	return order[max(0, i-1):min(len(order), i+2)]
 }
 
 // hopeful returns the values that may be the best after the first folds. If all values that were tried on
 // them have failed, it returns those that were ruled out before.
-func (s *LambdaDescent) hopeful(folds int) []int {
+func (d *LambdaDescent) hopeful(folds int) []int {
 	tried := map[int][]float64{}
 	var values, usable []int
 	best, least := -1, 0.0
-	for v := range s.Values {
-		e, _, why := s.Errors(v)
+	for v := range d.Values {
+		e, _, why := d.Errors(v)
 		if why != "" || len(e) == 0 {
 			continue
 		}
@@ -192,8 +192,8 @@ func (s *LambdaDescent) hopeful(folds int) []int {
 	if best < 0 {
 		return usable
 	}
-	for v := range s.Values {
-		if e := tried[v]; e != nil && mean(e) <= least+s.margin(e, tried[best], v, best) {
+	for v := range d.Values {
+		if e := tried[v]; e != nil && mean(e) <= least+d.margin(e, tried[best], v, best) {
 			values = append(values, v)
 		}
 	}
@@ -214,19 +214,19 @@ const (
 // least of the best so far, if the value may still be the best over all folds. The variance σ² of the
 // differences between folds is estimated from the similar problem of Before and from the folds that were
 // tried. The mean of n of J draws without replacement has the variance σ²(1/n − 1/J).
-func (s *LambdaDescent) margin(e, least []float64, value, best int) float64 {
-	n, folds, level := float64(len(e)), float64(len(s.Judges)), mean(least)
+func (d *LambdaDescent) margin(e, least []float64, value, best int) float64 {
+	n, folds, level := float64(len(e)), float64(len(d.Judges)), mean(least)
 	var valueErrors, bestErrors []float64
-	if s.Before != nil {
-		valueErrors, bestErrors = s.Before(value), s.Before(best)
+	if d.Before != nil {
+		valueErrors, bestErrors = d.Before(value), d.Before(best)
 	}
 	if len(valueErrors) < 3 || len(bestErrors) < 3 ||
 		!(mean(bestErrors) > 0 && mean(bestErrors)+mean(valueErrors) < math.MaxFloat64) {
-		return level * cautiousDeviation / math.Sqrt(float64(s.Rows)*n)
+		return level * cautiousDeviation / math.Sqrt(float64(d.Rows)*n)
 	}
 	squares := deviations(valueErrors, bestErrors, level/mean(bestErrors)) + deviations(e, least, 1)
 	variance := squares / (float64(len(bestErrors)) + n - 2)
-	floor := level * usualDeviation / math.Sqrt(float64(s.Rows))
+	floor := level * usualDeviation / math.Sqrt(float64(d.Rows))
 	return maxDeviations * max(math.Sqrt(variance), floor) * math.Sqrt(1/n-1/folds)
 }
 
@@ -249,17 +249,17 @@ func mean(v []float64) (m float64) {
 
 // best returns the index of the value with the least error among those tried on this number of folds, the larger
 // of two equal ones; -1 if none of them can be used. With one fold it is the first that was tried.
-func (s *LambdaDescent) best(folds int) int {
+func (d *LambdaDescent) best(folds int) int {
 	best, least := -1, 0.0
-	for v := range s.Values {
-		done, average, why := s.Errors(v)
+	for v := range d.Values {
+		done, average, why := d.Errors(v)
 		if why != "" || len(done) < folds {
 			continue
 		}
 		if folds == 1 {
 			average = done[0]
 		}
-		if best < 0 || average < least || average == least && s.Values[v] > s.Values[best] {
+		if best < 0 || average < least || average == least && d.Values[v] > d.Values[best] {
 			best, least = v, average
 		}
 	}
@@ -267,11 +267,11 @@ func (s *LambdaDescent) best(folds int) int {
 }
 
 // failure returns the error that no value can be used, with the reason of the first.
-func (s *LambdaDescent) failure() error {
-	for v, lambda := range s.Values {
-		if _, _, why := s.Errors(v); why != "" {
+func (d *LambdaDescent) failure() error {
+	for v, lambda := range d.Values {
+		if _, _, why := d.Errors(v); why != "" {
 			return fmt.Errorf("ridge: no lambda can be used: %s at lambda %g; raise lambda", why, lambda)
 		}
 	}
-	panic("ridge: no value has failed")
+	panic("solver: no value has failed")
 }

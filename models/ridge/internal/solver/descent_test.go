@@ -18,7 +18,7 @@ func (t *table) search(values []float64, smaller int) *LambdaDescent {
 	for f := range t.errors[0] {
 		s.Judges = append(s.Judges, f)
 	}
-	s.Try = func(values, folds []int) error {
+	s.TryLambdas = func(values, folds []int) error {
 		for _, v := range values {
 			for _, f := range folds {
 				t.tried[[2]int{v, f}] = true

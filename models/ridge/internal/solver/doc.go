@@ -1,4 +1,4 @@
-// Package solver solves the systems of ridge regression while λ is chosen, and says what that costs.
+// Package solver solves the systems of ridge regression while λ is chosen, and estimates what that costs.
 //
 // A LambdaDescent finds the best of a list of values of λ but tries only a few. Apart from noise, held-out errors
 // have one minimum in λ. So one fold descends to a value that is better than both neighbours, and the other folds try

@@ -71,7 +71,7 @@ func (p *Problem) Solve(v, factors []float64, mu float64, fold, threads int) (fi
 	without := func(all []float64, width int) []float64 { // the entries of other folds
 		return slices.Concat(all[:out.first*width], all[(out.first+out.n)*width:])
 	}
-	place := func(i int) int { // index, among all rows, of remaining row i
+	row := func(i int) int { // index, among all rows, of remaining row i
 		if i >= out.first {
 			i += out.n
 		}
@@ -103,7 +103,7 @@ func (p *Problem) Solve(v, factors []float64, mu float64, fold, threads int) (fi
 		b[c] /= b[k]
 		for i := range n {
 			a := solved[i*(k+1)+c] - float64(b[c]*solved[i*(k+1)+k])
-			alphas[place(i)*k+c], rows[c*n+i] = a, a
+			alphas[row(i)*k+c], rows[c*n+i] = a, a
 			// The residuals of the rows are μα, and VᵀRV = αᵀKα.
 			off := float64(mu * a)
 			fit.Train += float64(factors[c] * float64(off*off))

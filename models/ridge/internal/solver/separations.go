@@ -7,7 +7,7 @@ type ClassFold struct {
 	Weights     []float64 // of the classes, in addition to the weights of rows
 }
 
-// Separation says how the scores of a class separate its rows (members) from the others.
+// Separation measures how well the scores of a class separate its rows (members) from the others.
 type Separation struct {
 	Distance float64 // between the two mean scores
 	Variance float64 // around them

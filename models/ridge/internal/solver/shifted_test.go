@@ -136,9 +136,9 @@ func TestDescentFindsTheSolution(t *testing.T) {
 	mus := []float64{1e-2, 1.2e-2, 1}
 	m, tiles, b := gram(n, 900, k, 7)
 	var want []float64
-	for _, level := range blas.Levels() {
-		was := blas.Level()
-		if err := blas.SetLevel(level); err != nil {
+	for _, level := range blas.ISAs() {
+		was := blas.ISA()
+		if err := blas.SetISA(level); err != nil {
 			t.Fatal(err)
 		}
 		for _, threads := range []int{1, 3} {
@@ -192,7 +192,7 @@ func TestDescentFindsTheSolution(t *testing.T) {
 				}
 			}
 		}
-		if err := blas.SetLevel(was); err != nil {
+		if err := blas.SetISA(was); err != nil {
 			t.Fatal(err)
 		}
 	}

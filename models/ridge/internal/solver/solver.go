@@ -38,7 +38,7 @@ const (
 	MaxFactors = 3
 )
 
-// Method says how the systems of folds are solved.
+// Method is the method by which the systems of folds are solved.
 type Method int
 
 const (
@@ -47,7 +47,7 @@ const (
 	SharedFactor               // by descents that share a float32 factor of all rows for each λ
 )
 
-// Plan says which rows are held out to choose λ.
+// Plan describes the rows that are held out to choose λ.
 type Plan struct {
 	Folds     int  // the number of sums; with fewer than 2 no rows are held out
 	FirstOnly bool // only the first fold is held out
@@ -76,9 +76,9 @@ func StoresRows(shape Shape, rows int64) bool {
 	return shape.Dim >= SubsetFrom && rows <= most
 }
 
-// SubsetOf returns the features of the subset, ascending: the first of each tile, so that all kinds of features
+// FeatureSubset returns the features of the subset, ascending: the first of each tile, so that all kinds of features
 // are in it, whether kinds alternate or are contiguous.
-func SubsetOf(dim int) []int {
+func FeatureSubset(dim int) []int {
 	var subset []int
 	for i := 0; i*blas.TileDim < dim; i++ {
 		rows := blas.TileRows(dim, i)
@@ -132,7 +132,7 @@ func Memory(shape Shape, p Plan, rows int64, threads int) int64 {
 		}
 		if d >= SubsetFrom && p.Folds <= SubsetFolds {
 			subset := shape
-			subset.Dim = len(SubsetOf(shape.Dim))
+			subset.Dim = len(FeatureSubset(shape.Dim))
 			fold = max(fold, shape.Bytes()+int64(p.Folds)*subset.Bytes()+Memory(subset, p, rows, threads))
 		}
 		bytes += fold + 8*d*k + heldOutBytes(shape.Dim, int(forms))*int64(max(threads, 1))
@@ -145,7 +145,7 @@ func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
 	d, k := int64(shape.Dim), int64(shape.Outputs)
 	block := int64(min(rows, features.MaxRows)) * d * (4 + 4) // as float32 numbers and on the grid
 	subset := shape
-	subset.Dim = len(SubsetOf(shape.Dim))
+	subset.Dim = len(FeatureSubset(shape.Dim))
 	subsetBytes := rows*int64(subset.Dim)*2 + int64(folds)*subset.Bytes() +
 		Memory(subset, Plan{Folds: folds}, rows, threads)
 	search := dualBytes(rows, shape.Dim, shape.Outputs, folds, threads, subsetBytes) + 8*d*min(d, blas.TileDim)
@@ -160,7 +160,7 @@ func rereadMemory(shape Shape, p Plan, rows int64, threads int) int64 {
 	var small, search int64
 	if p.Folds <= SubsetFolds {
 		subset := shape
-		subset.Dim = len(SubsetOf(shape.Dim))
+		subset.Dim = len(FeatureSubset(shape.Dim))
 		small, search = int64(p.Folds)*subset.Bytes(), Memory(subset, p, rows, threads)
 	}
 	return always + max(shape.Bytes()+small, small+search)

@@ -62,7 +62,7 @@ func Work(shape Shape, p Plan, rows int64, values int) float64 {
 	subset := 0.0
 	if descends {
 		small := shape
-		small.Dim = len(SubsetOf(shape.Dim))
+		small.Dim = len(FeatureSubset(shape.Dim))
 		subset = Work(small, p, rows, values)
 	}
 	if few {

@@ -10,26 +10,26 @@ import (
 
 //go:generate sh -c "cd _neon && go run . -out ../kernels_arm64.s -stubs ../kernels_arm64.go"
 
-// nativeLevels returns what this CPU and its operating system support. The levels
+// nativeISAs returns what this CPU and its operating system support. The instruction sets
 // differ in how they multiply bytes.
-func nativeLevels() (have []*level) {
+func nativeISAs() (have []*isa) {
 	if cpu.ARM64.HasI8MM && cpu.ARM64.HasASIMDDP {
-		have = append(have, &i8mmLevel)
+		have = append(have, &i8mmISA)
 	}
 	if cpu.ARM64.HasASIMDDP {
-		have = append(have, &dotProdLevel)
+		have = append(have, &dotProdISA)
 	}
-	return append(have, &neonLevel)
+	return append(have, &neonISA)
 }
 
 var (
-	i8mmLevel    = neon.withBytes("i8mm", 8, squareTiles)
-	dotProdLevel = neon.withBytes("dotprod", 4, dotTiles)
-	neonLevel    = neon.withBytes("neon", 16, pairTiles)
+	i8mmISA    = neon.withBytes("i8mm", 8, squareTiles)
+	dotProdISA = neon.withBytes("dotprod", 4, dotTiles)
+	neonISA    = neon.withBytes("neon", 16, pairTiles)
 )
 
-// neon is what all levels have alike.
-var neon = level{
+// neon is what all instruction sets have alike.
+var neon = isa{
 	mapKernels: mapKernels{
 		mul: mulNEON,
 		cos: func(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32, _ bool) {
@@ -77,7 +77,7 @@ var neon = level{
 
 // withBytes returns l with a product of bytes that reads rows rows of each column
 // side by side: 4 as they lie in a block.
-func (l level) withBytes(name string, rows int, tiles func(g []float64, gs int, a, b *int8, next, steps int)) level {
+func (l isa) withBytes(name string, rows int, tiles func(g []float64, gs int, a, b *int8, next, steps int)) isa {
 	l.name = name
 	if rows == 4 {
 		l.gram = func(g []float64, gs int, z *operand, a, b int) {

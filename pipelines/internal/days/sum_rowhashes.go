@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// unlisted is a note on sums without contents.
+// unlisted is a note on sums without row hashes.
 const unlisted = "the new sums do not list their rows, because there are more than 16,777,216 or because added sums " +
 	"do not list theirs: no rows can be forgotten from them; keep the sums of smaller parts of the data if that may be " +
 	"needed"
@@ -32,19 +32,19 @@ type row struct {
 }
 
 // rowsOfSum returns the rows of a report, or nil if it lacks their positions.
-func rowsOfSum(r gram.Report, files []dataset.File) (rows []row) {
+func rowsOfSum(r gram.ShardReport, files []dataset.File) (rows []row) {
 	for i, line := range r.Positions {
 		rows = append(rows, row{binary.LittleEndian.Uint64(r.RowHashes[8*i:]), files[r.Shard.File].Name, line})
 	}
 	return rows
 }
 
-// contentKey is an HMAC key that can be computed only from the hashes of all rows of the sums.
-type contentKey []byte
+// rowHashKey is an HMAC key that can be computed only from the hashes of all rows of the sums.
+type rowHashKey []byte
 
-// contentKeyOf returns the key of the sums. It checks that the sums have all rows to forget, as
+// newRowHashKey returns the key of the sums. It checks that the sums have all rows to forget, as
 // often as they occur; why names a missing row, "" if there is none. It sorts the rows.
-func contentKeyOf(ctx context.Context, terms []sumdirs.Term, rows []row) (k contentKey, why string, err error) {
+func newRowHashKey(ctx context.Context, terms []sumdirs.Term, rows []row) (k rowHashKey, why string, err error) {
 	left := make(map[uint64]int, len(rows)) // occurrences in the sums
 	for _, r := range rows {
 		left[r.hash] = 0
@@ -52,9 +52,9 @@ func contentKeyOf(ctx context.Context, terms []sumdirs.Term, rows []row) (k cont
 	var sum [sha256.Size / 8]uint64
 	for _, d := range terms {
 		if d.Manifest.RowHashes == nil {
-			return nil, "", exit.Dataf("pipelines: %s does not list its rows, so nothing can be forgotten from it: "+
+			return nil, "", exit.Dataf("%s does not list its rows, so nothing can be forgotten from it: "+
 				"it has more than %s rows; sum the data again, in parts of fewer rows, and fit the model to these",
-				d.Place, report.Groups(sums.MaxRowHashes))
+				d.Path, report.Groups(sums.MaxRowHashes))
 		}
 		listed, err := d.ReadRowHashes(ctx)
 		if err != nil {
@@ -91,20 +91,21 @@ func contentKeyOf(ctx context.Context, terms []sumdirs.Term, rows []row) (k cont
 		why = fmt.Sprintf("%s: the row is not in the sums, or not as often as it is to be forgotten (%s in all): it was "+
 			"never in them, was forgotten before, or differs in a value, label, weight or group; leave it out, or give the "+
 			"sums that it is in",
-			dataset.SetAside{File: first.file, Line: first.line}.Place(), report.Counted64(int64(absent), "such row"))
+			dataset.SetAside{File: first.file, Line: first.line}.Position(),
+			report.Counted64(int64(absent), "such row"))
 	}
 	return k, why, nil
 }
 
 // hide returns the HMAC-SHA256 of data, in hexadecimal digits.
-func (k contentKey) hide(data []byte) string {
+func (k rowHashKey) hide(data []byte) string {
 	h := hmac.New(sha256.New, k)
 	h.Write(data)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
 // codes returns the HMACs of the hashes of rows, sorted.
-func (k contentKey) codes(rows []row) []string {
+func (k rowHashKey) codes(rows []row) []string {
 	out := make([]string, len(rows))
 	for i, r := range rows {
 		out[i] = k.hide(binary.LittleEndian.AppendUint64(nil, r.hash))

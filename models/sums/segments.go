@@ -14,47 +14,47 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// Level has the sums of the rows of a level, or of several small levels that are pooled.
-type Level struct {
+// Segment has the sums of the rows of a segment, or of several small segments that are pooled.
+type Segment struct {
 	Members []Member `json:"members"`
 	SumFiles
 }
 
-// Member is a level by name, such as country=DE, with its number of rows.
+// Member is a segment by name, such as country=DE, with its number of rows.
 type Member struct {
 	Name string `json:"name"`
 	Rows int64  `json:"rows"`
 }
 
-// MaxLevels limits the levels of a directory of sums.
-const MaxLevels = 1000
+// MaxSegments limits the segments of a directory of sums.
+const MaxSegments = 1000
 
-// PoolLevels returns the members of each level, given the number of rows of each name. Names with fewer
-// than fewest rows are pooled in the last level.
-func PoolLevels(rows map[string]int64, fewest int64) (levels [][]Member) {
+// PoolSegments returns the members of each segment, given the number of rows of each name. Names with fewer
+// than fewest rows are pooled in the last segment.
+func PoolSegments(rows map[string]int64, fewest int64) (segments [][]Member) {
 	var pooled []Member
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		if m := (Member{name, rows[name]}); m.Rows < fewest {
 			pooled = append(pooled, m)
 		} else {
-			levels = append(levels, []Member{m})
+			segments = append(segments, []Member{m})
 		}
 	}
 	if pooled != nil {
-		levels = append(levels, pooled)
+		segments = append(segments, pooled)
 	}
-	return levels
+	return segments
 }
 
 // Rows returns the number of rows.
-func (l *Level) Rows() (n int64) {
+func (l *Segment) Rows() (n int64) {
 	for _, m := range l.Members {
 		n += m.Rows
 	}
 	return n
 }
 
-func (l *Level) name() string { return strings.Join(NamesOf(l.Members), " ") }
+func (l *Segment) name() string { return strings.Join(NamesOf(l.Members), " ") }
 
 // NamesOf returns the names of members.
 func NamesOf(members []Member) []string {
@@ -65,15 +65,15 @@ func NamesOf(members []Member) []string {
 	return names
 }
 
-// checkLevels checks the levels of a manifest.
-func (m *Manifest) checkLevels() error {
-	if len(m.Levels) == 0 || len(m.Levels) > MaxLevels || len(m.Folds) > 0 || len(m.LevelColumns) == 0 {
-		return fmt.Errorf("%d levels of %d columns, with %d folds besides", len(m.Levels), len(m.LevelColumns),
+// checkSegments checks the segments of a manifest.
+func (m *Manifest) checkSegments() error {
+	if len(m.Segments) == 0 || len(m.Segments) > MaxSegments || len(m.Folds) > 0 || len(m.SegmentColumns) == 0 {
+		return fmt.Errorf("%d levels of %d columns, with %d folds besides", len(m.Segments), len(m.SegmentColumns),
 			len(m.Folds))
 	}
 	left := m.Rows.Used
-	for i := range m.Levels {
-		l := &m.Levels[i]
+	for i := range m.Segments {
+		l := &m.Segments[i]
 		for _, member := range l.Members {
 			if member.Rows < 1 || member.Rows > left {
 				return fmt.Errorf("level %.80q of %d rows", member.Name, member.Rows)
@@ -83,7 +83,7 @@ func (m *Manifest) checkLevels() error {
 		if err := l.check(); err != nil {
 			return err
 		}
-		if len(l.Folds) != len(m.Levels[0].Folds) {
+		if len(l.Folds) != len(m.Segments[0].Folds) {
 			return errors.New("levels of different numbers of folds")
 		}
 	}
@@ -93,35 +93,35 @@ func (m *Manifest) checkLevels() error {
 	return nil
 }
 
-// leaf returns the leaf for the rows of one level.
-func (m *Manifest) leaf(parent Leaf, l *Level) Leaf {
+// leaf returns the leaf for the rows of one segment.
+func (m *Manifest) leaf(parent Leaf, l *Segment) Leaf {
 	name := l.Members[0].Name
 	if n := len(l.Members); n > 1 {
 		name = fmt.Sprintf("%d levels with few rows", n)
 	}
 	rows := models.RowCounts{Read: l.Rows(), Used: l.Rows()}
-	return Leaf{Name: parent.Name + "/" + name, Digest: digestOf(parent.Digest, l.name()), Rows: rows,
+	return Leaf{Name: parent.Name + "/" + name, Digest: hexDigest(parent.Digest, l.name()), Rows: rows,
 		Files: parent.Files}
 }
 
-// LevelLeaves returns the leaves that models of the levels were fitted to; none without levels.
-func (m *Manifest) LevelLeaves() (all []Leaf) {
-	for i := range m.Levels {
-		all = append(all, m.leaf(m.Leaves[0], &m.Levels[i]))
+// SegmentLeaves returns the leaves that models of the segments were fitted to; none without segments.
+func (m *Manifest) SegmentLeaves() (all []Leaf) {
+	for i := range m.Segments {
+		all = append(all, m.leaf(m.Leaves[0], &m.Segments[i]))
 	}
 	return all
 }
 
-// level returns the sums of level i as a directory. In every file they follow the sums of the levels before it.
-func (d *Dir) level(i int) *Dir {
-	l := &d.Levels[i]
-	m := &Manifest{Program: d.Program, Recipe: d.Manifest.Recipe, SumFiles: l.SumFiles, LevelColumns: d.LevelColumns,
+// segment returns the sums of segment i as a directory. In every file they follow the sums of the segments before it.
+func (d *Dir) segment(i int) *Dir {
+	l := &d.Segments[i]
+	m := &Manifest{Program: d.Program, Recipe: d.Manifest.Recipe, SumFiles: l.SumFiles, SegmentColumns: d.SegmentColumns,
 		Rows: models.RowCounts{Read: l.Rows(), Used: l.Rows()}, Leaves: []Leaf{d.Manifest.leaf(d.Leaves[0], l)}}
 	m.Sums = m.digest()
-	dir := &Dir{Manifest: m, Recipe: d.Recipe, Place: d.Place, Labels: d.Labels, shape: d.Recipe.Shape(len(m.Classes)),
-		levelOf: levelOf{Members: l.Members, setAside: d.Rows.SetAside, foldOffsets: make([]int64, len(m.Folds))}}
+	dir := &Dir{Manifest: m, Recipe: d.Recipe, Path: d.Path, Labels: d.Labels, shape: d.Recipe.Shape(len(m.Classes)),
+		segmentFiles: segmentFiles{Members: l.Members, setAside: d.Rows.SetAside, foldOffsets: make([]int64, len(m.Folds))}}
 	for k := range i {
-		before := &d.Levels[k]
+		before := &d.Segments[k]
 		for f, frames := range before.Folds {
 			for _, frame := range frames {
 				dir.foldOffsets[f] += frame.Size
@@ -137,16 +137,16 @@ func (d *Dir) level(i int) *Dir {
 	return dir
 }
 
-// levelOf locates the sums of one level in a directory. The zero value is for a directory without levels.
-type levelOf struct {
-	Members       []Member // the levels of the rows
+// segmentFiles locates the sums of one segment in a directory. The zero value is for a directory without segments.
+type segmentFiles struct {
+	Members       []Member // the segments of the rows
 	setAside      int64    // number of rows of the whole directory that were set aside
 	foldOffsets   []int64  // of the sums in each FoldFile
 	copiesOffset  int64    // in CopiesFile
 	rowHashOffset int64    // in rowHashFile
 }
 
-// CountSetAside attributes the rows of the directory that were set aside, which have no level, to this level.
+// CountSetAside attributes the rows of the directory that were set aside, which have no segment, to this segment.
 func (d *Dir) CountSetAside() {
 	if d.Members != nil {
 		d.Rows.Read, d.Rows.SetAside = d.Rows.Used+d.setAside, d.setAside
@@ -154,14 +154,14 @@ func (d *Dir) CountSetAside() {
 }
 
 // Holds reports whether a condition holds for the labels of the rows. It fails if the rows lack a label
-// that the condition needs, or if it holds only for some of the pooled levels.
+// that the condition needs, or if it holds only for some of the pooled segments.
 func (d *Dir) Holds(c *where.Condition) (bool, error) {
 	labels := d.LabelsOf(0)
 	holds, err := c.Holds(labels)
 	if err != nil {
 		names := cmp.Or(strings.Join(slices.Sorted(maps.Keys(labels)), ", "), "nothing")
 		return false, fmt.Errorf("%s: %w; a condition can be on %s; sum --by, and directories such as dt=2026-11-20, give "+
-			"more", d.Place, err, names)
+			"more", d.Path, err, names)
 	}
 	for i := 1; err == nil && i < len(d.Members); i++ {
 		var also bool
@@ -172,12 +172,12 @@ func (d *Dir) Holds(c *where.Condition) (bool, error) {
 		}
 	}
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", d.Place, err)
+		return false, fmt.Errorf("%s: %w", d.Path, err)
 	}
 	return holds, nil
 }
 
-// LabelsOf returns the labels of the rows of a member; without levels, of all rows.
+// LabelsOf returns the labels of the rows of a member; without segments, of all rows.
 func (d *Dir) LabelsOf(member int) map[string]string {
 	if len(d.Members) == 0 {
 		return d.Labels
@@ -189,21 +189,21 @@ func (d *Dir) LabelsOf(member int) map[string]string {
 	return labels
 }
 
-// OpenLevels opens a directory of sums. It returns a Dir for each level, or one if there are no levels.
-func OpenLevels(ctx context.Context, place string) ([]*Dir, error) {
-	d, err := open(ctx, place)
+// OpenSegments opens a directory of sums. It returns a Dir for each segment, or one if there are no segments.
+func OpenSegments(ctx context.Context, path string) ([]*Dir, error) {
+	d, err := open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	if d.Levels == nil {
+	if d.Segments == nil {
 		return []*Dir{d}, d.check()
 	}
-	if len(d.Leaves) != 1 || len(d.Levels) == 0 {
-		return nil, &badDir{place, fmt.Errorf("%d levels of %d parts", len(d.Levels), len(d.Leaves))}
+	if len(d.Leaves) != 1 || len(d.Segments) == 0 {
+		return nil, &badDir{path, fmt.Errorf("%d levels of %d parts", len(d.Segments), len(d.Leaves))}
 	}
 	var all []*Dir
-	for i := range d.Levels {
-		l := d.level(i)
+	for i := range d.Segments {
+		l := d.segment(i)
 		if err := l.check(); err != nil {
 			return nil, err
 		}

@@ -2,4 +2,4 @@
 
 package blas
 
-func nativeLevels() []*level { return nil }
+func nativeISAs() []*isa { return nil }

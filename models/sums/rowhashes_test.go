@@ -15,9 +15,9 @@ func hashesOf(r *rand.Rand, n, some int) (all []uint64) {
 	return all
 }
 
-// RowHashes depend on the rows only: not on their order, their cut into parts, or what was added and subtracted
+// RowHashes depend on the rows only: not on their order, how they are divided, or what was added and subtracted
 // before.
-func TestContentsDependOnlyOnTheRows(t *testing.T) {
+func TestRowHashesDependOnlyOnRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 7))
 	for _, c := range []struct{ n, some int }{{0, 1}, {1, 1}, {300, 40}, {5000, 1 << 40}, {20_000, 2}, {10_000, 1}} {
 		kept, gone := hashesOf(r, c.n, c.some), hashesOf(r, c.n/2, c.some)
@@ -27,14 +27,14 @@ func TestContentsDependOnlyOnTheRows(t *testing.T) {
 			bytes = binary.LittleEndian.AppendUint64(bytes, h)
 		}
 		cut := len(bytes) / 16 * 8
-		if got := RowHashesOf(bytes[cut:], nil, bytes[:cut]); !slices.Equal(got, want) {
-			t.Errorf("%d rows: contents of %d, or not ascending", c.n, len(got))
+		if got := DecodeRowHashes(bytes[cut:], nil, bytes[:cut]); !slices.Equal(got, want) {
+			t.Errorf("%d rows: %d hashes, or not ascending", c.n, len(got))
 		}
 		all := slices.Concat(kept, gone)
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		got, err := CombineRowHashes(all, slices.Clone(gone))
 		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("%d rows: other contents after rows were added and subtracted: %v", c.n, err)
+			t.Errorf("%d rows: other hashes after rows were added and subtracted: %v", c.n, err)
 		}
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
-// decider sets the decision of a fit by the first fold, which was not used to fit the weights that score it.
-type decider struct {
+// calibrator sets the outputRules of a fit by the first fold, which was not used to fit the weights that score it.
+type calibrator struct {
 	training     *Training
 	fit          *Fit
 	folds        int       // that assign rows; 0 if no rows are held out
@@ -39,26 +39,26 @@ type decider struct {
 // weightsFile is a file with weights that were fitted without the held-out rows. The zero value is no file.
 type weightsFile struct{ name, sha256 string }
 
-// decide fits the curves of probabilities, the threshold and the intervals. held has the weights of the fit
+// fitOutputRules fits the curves of probabilities, the threshold and the intervals. held has the weights of the fit
 // without the first fold.
-func (d *decider) decide(ctx context.Context, held weightsFile) error {
-	if d.training.spec.CalibrationRequested() {
-		if err := d.calibrate(ctx, held); err != nil {
+func (c *calibrator) fitOutputRules(ctx context.Context, held weightsFile) error {
+	if c.training.spec.CalibrationRequested() {
+		if err := c.calibrate(ctx, held); err != nil {
 			return err
 		}
 	}
-	if d.training.spec.ChoosesThreshold() {
-		if err := d.chooseThreshold(ctx, held); err != nil {
+	if c.training.spec.ChoosesThreshold() {
+		if err := c.chooseThreshold(ctx, held); err != nil {
 			return err
 		}
 	}
-	return d.addIntervals(ctx, held)
+	return c.addIntervals(ctx, held)
 }
 
 // scoring describes, for a pass, the first fold and the number of fits that score it.
-func (d *decider) scoring(w weightsFile, fits int) scoring.HeldOut {
-	p := d.training.Prepared
-	return scoring.HeldOut{Folds: d.folds, Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Fits: fits, Weights: w.name,
+func (c *calibrator) scoring(w weightsFile, fits int) scoring.HeldOut {
+	p := c.training.Prepared
+	return scoring.HeldOut{Folds: c.folds, Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Fits: fits, Weights: w.name,
 		SHA256: w.sha256, Grid: profile.NewWeightGrid(p.Weights(), nil, nil)} // classes have no weights in scores
 }
 
@@ -80,12 +80,12 @@ func (t *Training) futureManifest() *models.Manifest {
 }
 
 // chooseThreshold chooses the threshold by held-out scores, in a pass over the data.
-func (d *decider) chooseThreshold(ctx context.Context, held weightsFile) error {
-	t := d.training
+func (c *calibrator) chooseThreshold(ctx context.Context, held weightsFile) error {
+	t := c.training
 	t.Job.Progress.Phase("choosing the threshold", t.Prepared.Counts.Used)
 	defer t.Job.Progress.Done()
 	positive := t.futureManifest().PositiveClass()
-	pass := &scoring.Threshold{Pass: t.Pass(d.folds), HeldOut: d.scoring(held, 0), Probabilities: d.byHalf(),
+	pass := &scoring.Threshold{Pass: t.Pass(c.folds), HeldOut: c.scoring(held, 0), Probabilities: c.byHalf(),
 		Positive: positive}
 	var counts score.ThresholdCounts
 	if _, err := t.Job.ScanSum(ctx, pass, "threshold", &counts); err != nil {
@@ -93,26 +93,26 @@ func (d *decider) chooseThreshold(ctx context.Context, held weightsFile) error {
 	}
 	by := score.Criterion(t.spec.Threshold)
 	usual, scale := float32(0), models.OfScore
-	if d.fit.probabilities != nil {
-		usual, scale = d.fit.probabilities.DefaultThreshold(positive), models.OfProbability
+	if c.fit.probabilities != nil {
+		usual, scale = c.fit.probabilities.DefaultThreshold(positive), models.OfProbability
 	}
 	chosen, err := counts.Choose(by, usual)
 	if err != nil {
 		return &exit.DataError{Err: err}
 	}
-	d.fit.threshold = &models.Threshold{Value: chosen.Value, Of: scale, By: by, Rows: counts.Rows, Folds: d.folds}
+	c.fit.threshold = &models.Threshold{Value: chosen.Value, Of: scale, By: by, Rows: counts.Rows, Folds: c.folds}
 	if chosen.Judged {
-		d.fit.threshold.Expected, d.fit.threshold.Plain = &chosen.Expected, &chosen.Plain
+		c.fit.threshold.Expected, c.fit.threshold.Plain = &chosen.Expected, &chosen.Plain
 	}
 	return nil
 }
 
 // byHalf returns the probabilities by which rows of each half are judged, nil if the model has none. Without curves, or
 // without halves, they are the model's.
-func (d *decider) byHalf() *scoring.HeldOutProbabilities {
-	p := d.fit.probabilities
-	if p == nil || d.halves != nil {
-		return d.halves
+func (c *calibrator) byHalf() *scoring.HeldOutProbabilities {
+	p := c.fit.probabilities
+	if p == nil || c.halves != nil {
+		return c.halves
 	}
 	return &scoring.HeldOutProbabilities{All: p, Half: [2]*models.Probabilities{p, p}}
 }
@@ -132,16 +132,16 @@ func (t *Training) givenThreshold(m *models.Manifest) (*models.Threshold, error)
 }
 
 // calibrate fits the curves of probabilities to held-out scores, in a pass over the data.
-func (d *decider) calibrate(ctx context.Context, held weightsFile) error {
-	t := d.training
+func (c *calibrator) calibrate(ctx context.Context, held weightsFile) error {
+	t := c.training
 	t.Job.Progress.Phase("calibrating", t.Prepared.Counts.Used)
 	defer t.Job.Progress.Done()
-	pass := &scoring.Calibration{Pass: t.Pass(d.folds), HeldOut: d.scoring(held, 0)}
+	pass := &scoring.Calibration{Pass: t.Pass(c.folds), HeldOut: c.scoring(held, 0)}
 	var counts score.HalvedCounts
 	if _, err := t.Job.ScanSum(ctx, pass, "calibrate", &counts); err != nil {
 		return err
 	}
-	return d.fitCurves(&counts)
+	return c.fitCurves(&counts)
 }
 
 // stepRows is the number of held-out rows of each class that isotonic step functions need.
@@ -154,16 +154,16 @@ const leastRows = 5
 
 // tooFew describes a class with too few held-out rows for curves that the user did not ask for; "" if there is
 // none.
-func (d *decider) tooFew(c *score.CalibrationCounts) string {
-	rows := classRows(c)
+func (c *calibrator) tooFew(counts *score.CalibrationCounts) string {
+	rows := classRows(counts)
 	for i, n := range rows {
-		if least := min(n, float64(c.Rows())-n); least < leastRows {
+		if least := min(n, float64(counts.Rows())-n); least < leastRows {
 			advice := "use more rows"
 			if least > 0 { // a class without rows never has a curve
 				advice += ", or --calibrate platt"
 			}
 			return fmt.Sprintf("%.4g of the %d held-out rows are of class %.80q; %d of each class and of others are needed: %s",
-				n, c.Rows(), d.training.classes()[i], leastRows, advice)
+				n, counts.Rows(), c.training.classes()[i], leastRows, advice)
 		}
 	}
 	return ""
@@ -171,13 +171,13 @@ func (d *decider) tooFew(c *score.CalibrationCounts) string {
 
 // classRows returns the number of rows of each class. With weights, it divides the rows among the classes in
 // proportion to the weights of their rows.
-func classRows(c *score.CalibrationCounts) (rows []float64) {
+func classRows(counts *score.CalibrationCounts) (rows []float64) {
 	var all int64
-	for _, n := range c.ClassRows() {
+	for _, n := range counts.ClassRows() {
 		all += n
 	}
-	for _, n := range c.ClassRows() {
-		rows = append(rows, float64(n)*float64(c.Rows())/float64(max(1, all)))
+	for _, n := range counts.ClassRows() {
+		rows = append(rows, float64(n)*float64(counts.Rows())/float64(max(1, all)))
 	}
 	return rows
 }
@@ -201,8 +201,8 @@ func (t *Training) noteProbabilities(why string) {
 // judgeProbabilities scores the probabilities for each λ of the table on the kept rows. Each half of the rows is
 // scored by curves that are fitted to the other half. It sets the errors in the table to the errors of the resulting
 // decisions. It returns the log loss for each row of the table, 0 for rows without.
-func (d *decider) judgeProbabilities() (losses []float64) {
-	table, trial, kept := d.fit.Learner.Table, 0, d.kept
+func (c *calibrator) judgeProbabilities() (losses []float64) {
+	table, trial, kept := c.fit.Learner.Table, 0, c.kept
 	rows, all := kept.Rows()
 	losses = make([]float64, len(table))
 	for i := range table {
@@ -210,7 +210,7 @@ func (d *decider) judgeProbabilities() (losses []float64) {
 		if row.Failed != "" {
 			continue
 		}
-		v := kept.Evaluate(trial, d.keptMethod(kept.Counts(trial)), d.classWeights)
+		v := kept.Evaluate(trial, c.keptMethod(kept.Counts(trial)), c.classWeights)
 		losses[i] = v.LogLoss
 		row.HeldOutErrors, row.HeldOutRows = v.Errors, rows
 		if row.HeldOutError > 0 {
@@ -226,33 +226,33 @@ func (d *decider) judgeProbabilities() (losses []float64) {
 }
 
 // method returns the calibration method for these scores.
-func (d *decider) method(c *score.CalibrationCounts) score.Method {
+func (c *calibrator) method(counts *score.CalibrationCounts) score.Method {
 	switch {
-	case d.training.spec.CalibrationRequested():
-		return d.training.spec.Calibrate
-	case slices.Min(classRows(c)) < stepRows:
+	case c.training.spec.CalibrationRequested():
+		return c.training.spec.Calibrate
+	case slices.Min(classRows(counts)) < stepRows:
 		return score.Platt
 	}
 	return score.Isotonic
 }
 
 // fitProbabilities fits the curves for the chosen λ to the kept rows, unless calibrate does it in a pass.
-func (d *decider) fitProbabilities() error {
-	t := d.training
+func (c *calibrator) fitProbabilities() error {
+	t := c.training
 	will, why := t.willCalibrate()
 	if !will || t.spec.CalibrationRequested() {
 		t.noteProbabilities(why)
 		return nil
 	}
-	kept := d.kept
+	kept := c.kept
 	if kept == nil {
-		t.noteProbabilities(cmp.Or(d.whyNotKept, "no rows are in the first fold"))
+		t.noteProbabilities(cmp.Or(c.whyNotKept, "no rows are in the first fold"))
 		return nil
 	}
-	_, trial := d.fit.tried()
+	_, trial := c.fit.tried()
 	counts := kept.Counts(trial)
-	method := d.keptMethod(counts)
-	return d.takeCurves(counts.Rows(), kept.Divided(), func(inHalf func(int) bool) *score.Calibration {
+	method := c.keptMethod(counts)
+	return c.takeCurves(counts.Rows(), kept.Divided(), func(inHalf func(int) bool) *score.Calibration {
 		return kept.Fit(trial, method, inHalf)
 	})
 }
@@ -261,9 +261,9 @@ func (d *decider) fitProbabilities() error {
 // score.SharedPlatt instead of score.Platt for more than two classes: with few rows, separate curves would move the
 // decisions between classes more than the rows justify. Class weights move scores of one class against the others,
 // which only separate curves undo.
-func (d *decider) keptMethod(c *score.CalibrationCounts) score.Method {
-	if m := d.method(c); m != score.Platt || d.training.spec.CalibrationRequested() || d.classWeights != nil ||
-		d.training.Prepared.Outputs() == 2 {
+func (c *calibrator) keptMethod(counts *score.CalibrationCounts) score.Method {
+	if m := c.method(counts); m != score.Platt || c.training.spec.CalibrationRequested() || c.classWeights != nil ||
+		c.training.Prepared.Outputs() == 2 {
 		return m
 	}
 	return score.SharedPlatt
@@ -271,18 +271,18 @@ func (d *decider) keptMethod(c *score.CalibrationCounts) score.Method {
 
 // fitCurves fits the curves to held-out scores. If these rows are too few, the model has no probabilities, unless the
 // user asked for them.
-func (d *decider) fitCurves(halved *score.HalvedCounts) error {
-	t, counts := d.training, halved.Both()
+func (c *calibrator) fitCurves(halved *score.HalvedCounts) error {
+	t, counts := c.training, halved.Both()
 	if !t.spec.CalibrationRequested() {
-		if why := d.tooFew(counts); why != "" {
+		if why := c.tooFew(counts); why != "" {
 			t.noteProbabilities(why)
 			return nil
 		}
 	} else if err := score.CheckCalibration(counts.ClassRows(), t.classes()); err != nil {
 		return &exit.DataError{Err: err}
 	}
-	method := d.method(counts)
-	err := d.takeCurves(counts.Rows(), halved.Divided(), func(inHalf func(int) bool) *score.Calibration {
+	method := c.method(counts)
+	err := c.takeCurves(counts.Rows(), halved.Divided(), func(inHalf func(int) bool) *score.Calibration {
 		switch {
 		case inHalf == nil:
 			return counts.Fit(method)
@@ -292,39 +292,38 @@ func (d *decider) fitCurves(halved *score.HalvedCounts) error {
 		return halved[1].Fit(method)
 	})
 	if err == nil && method == score.Platt && t.spec.CalibrationRequested() {
-		d.fit.shapes = ridge.CurveShapes(d.fit.probabilities.Curves, d.discriminants)
+		c.fit.shapes = ridge.CurveShapes(c.fit.probabilities.Curves, c.discriminants)
 	}
 	return err
 }
 
 // takeCurves sets the probabilities of the model to curves that fit fits to all held-out rows, whose number is rows. If
 // they can be divided, it also sets the curves that judge each half.
-func (d *decider) takeCurves(rows int64, divided bool, fit func(inHalf func(int) bool) *score.Calibration) error {
+func (c *calibrator) takeCurves(rows int64, divided bool, fit func(inHalf func(int) bool) *score.Calibration) error {
 	curves := func(inHalf func(int) bool) *models.Probabilities {
-		c := fit(inHalf)
-		return &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: rows, Folds: d.folds, Weights: d.classWeights}
+		f := fit(inHalf)
+		return &models.Probabilities{Kind: f.Method, Curves: f.Curves, Rows: rows, Folds: c.folds, Weights: c.classWeights}
 	}
 	p := curves(nil)
-	c := score.Calibration{Method: p.Kind, Curves: p.Curves}
-	if err := c.Validate(); err != nil {
+	if err := (&score.Calibration{Method: p.Kind, Curves: p.Curves}).Validate(); err != nil {
 		return &exit.DataError{Err: err}
 	}
-	d.fit.probabilities, d.halves = p, nil
+	c.fit.probabilities, c.halves = p, nil
 	if !divided {
-		d.training.AddNotef("%s", d.undivided())
+		c.training.AddNotef("%s", c.undivided())
 		return nil
 	}
-	d.halves = &scoring.HeldOutProbabilities{All: p}
-	for h := range d.halves.Half {
-		d.halves.Half[h] = curves(func(half int) bool { return half == h })
+	c.halves = &scoring.HeldOutProbabilities{All: p}
+	for h := range c.halves.Half {
+		c.halves.Half[h] = curves(func(half int) bool { return half == h })
 	}
 	return nil
 }
 
 // undivided returns a note for held-out rows that are not divided into two halves that judge each other's curves.
-func (d *decider) undivided() string {
+func (c *calibrator) undivided() string {
 	why := "there are too few"
-	if r := d.training.Prepared.Rule; r != nil {
+	if r := c.training.Prepared.Rule; r != nil {
 		why = map[profile.FoldBy]string{profile.ByGroup: "they are of too few groups", profile.ByTime: "they have one time",
 			profile.ByFold: "rows of a given fold may depend on each other"}[r.By]
 	}
@@ -348,51 +347,51 @@ func (f *Fit) tried() (fits, chosen int) {
 
 // addIntervals gives the model intervals or sets of classes, by the conformity scores of the first fold. It uses
 // rows that the trials have kept, or makes a pass over the data. Without held, it uses the weights of the trials.
-func (d *decider) addIntervals(ctx context.Context, held weightsFile) error {
-	t := d.training
+func (c *calibrator) addIntervals(ctx context.Context, held weightsFile) error {
+	t := c.training
 	classes := t.Prepared.Target.Classes != nil
 	fits, chosen := 1, 0
 	if held.sha256 == "" && classes {
-		held = d.trials
-		fits, chosen = d.fit.tried()
+		held = c.trials
+		fits, chosen = c.fit.tried()
 	}
-	if held.sha256 == "" || t.spec.Intervals == options.IntervalsNone || classes && d.fit.probabilities == nil {
+	if held.sha256 == "" || t.spec.Intervals == options.IntervalsNone || classes && c.fit.probabilities == nil {
 		return nil
 	}
-	if p := d.fit.probabilities; classes && len(p.Curves) > 0 && d.halves == nil {
+	if p := c.fit.probabilities; classes && len(p.Curves) > 0 && c.halves == nil {
 		return nil // nothing can judge the curves
 	}
-	if kept := d.kept; kept != nil { // no pass is needed
-		_, chosen = d.fit.tried() // kept rows have the scores of all fits, not only of held
-		c := kept.Conformal(chosen, d.keptMethod(kept.Counts(chosen)))
-		d.keepIntervals([]score.Conformal{*c}, d.groups, false)
+	if kept := c.kept; kept != nil { // no pass is needed
+		_, chosen = c.fit.tried() // kept rows have the scores of all fits, not only of held
+		conformal := kept.Conformal(chosen, c.keptMethod(kept.Counts(chosen)))
+		c.keepIntervals([]score.Conformal{*conformal}, c.groups, false)
 		return nil
 	}
 	t.Job.Progress.Phase("measuring intervals", t.Prepared.Counts.Used)
 	defer t.Job.Progress.Done()
-	pass := &scoring.Trials{Pass: t.Pass(d.folds), HeldOut: d.scoring(held, fits), Grouped: t.Prepared.Dependent(),
-		Conformal: &scoring.Conformal{Fit: chosen, Probabilities: d.byHalf()}}
+	pass := &scoring.Trials{Pass: t.Pass(c.folds), HeldOut: c.scoring(held, fits), Grouped: t.Prepared.Dependent(),
+		Conformal: &scoring.Conformal{Fit: chosen, Probabilities: c.byHalf()}}
 	var sum scoring.TrialScores
 	if _, err := t.Job.ScanSum(ctx, pass, "conformal", &sum); err != nil {
 		return err
 	}
-	d.keepIntervals(sum.Conformal, sum.Clusters(), false)
+	c.keepIntervals(sum.Conformal, sum.Clusters(), false)
 	return nil
 }
 
 // keepIntervals sets the intervals of the model from conformity scores of each target, or of classes. groups is
 // the number of groups of dependent rows, 0 for independent rows.
-func (d *decider) keepIntervals(all []score.Conformal, groups int64, scaled bool) {
-	d.fit.intervals = nil
+func (c *calibrator) keepIntervals(all []score.Conformal, groups int64, scaled bool) {
+	c.fit.intervals = nil
 	if len(all) == 0 || all[0].Rows() == 0 {
 		return
 	}
-	d.fit.intervals = &models.Intervals{Rows: all[0].Rows(), Folds: d.folds, Scaled: scaled}
+	c.fit.intervals = &models.Intervals{Rows: all[0].Rows(), Folds: c.folds, Scaled: scaled}
 	if groups > 0 {
-		d.fit.intervals.Groups = min(groups, d.fit.intervals.Rows)
+		c.fit.intervals.Groups = min(groups, c.fit.intervals.Rows)
 	}
 	for i := range all {
-		d.fit.intervals.Scores = append(d.fit.intervals.Scores, all[i].Kept())
+		c.fit.intervals.Scores = append(c.fit.intervals.Scores, all[i].Kept())
 	}
 }
 

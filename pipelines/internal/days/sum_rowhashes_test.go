@@ -40,7 +40,7 @@ func TestRowListsAreBounded(t *testing.T) {
 			t.Errorf("%s: %d rows are listed, want %d", c.name, got, c.want)
 		}
 	}
-	if _, _, err := contentKeyOf(t.Context(), []sumdirs.Term{of(1, 7, false)}, nil); exit.CodeOf(err) != exit.CodeData {
+	if _, _, err := newRowHashKey(t.Context(), []sumdirs.Term{of(1, 7, false)}, nil); exit.CodeOf(err) != exit.CodeData {
 		t.Errorf("forgetting from sums that do not list their rows: %v", err)
 	}
 }

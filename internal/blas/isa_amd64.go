@@ -10,25 +10,25 @@ import (
 
 //go:generate sh -c "cd _asm && go run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg blas"
 
-// nativeLevels returns what this CPU and its operating system support.
-func nativeLevels() []*level {
+// nativeISAs returns what this CPU and its operating system support.
+func nativeISAs() []*isa {
 	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasPOPCNT {
 		return nil
 	}
-	have := []*level{&avx2Level}
+	have := []*isa{&avx2ISA}
 	if cpu.X86.HasAVXVNNI {
-		have = append([]*level{&avxVNNILevel}, have...)
+		have = append([]*isa{&vnniISA}, have...)
 	}
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL {
 		if !cpu.X86.HasAVX512VNNI {
-			avx512Level.sumKernels = avx2Level.sumKernels // whose gram needs no VNNI
+			avx512ISA.sumKernels = avx2ISA.sumKernels // whose gram needs no VNNI
 		}
-		have = append([]*level{&avx512Level}, have...)
+		have = append([]*isa{&avx512ISA}, have...)
 	}
 	return have
 }
 
-var avx512Level = level{
+var avx512ISA = isa{
 	name: "avx512",
 	mapKernels: mapKernels{
 		mul: func(c []float32, cs int, init []float32, is int, x []float32, xs int, w []float32, ws int, k, rows, vecs int) {
@@ -130,7 +130,7 @@ var avx512Level = level{
 	f32: denseBy(8, 48, tile32AVX512, solve32AVX512, factor32AVX512, 8, columns32AVX2),
 }
 
-var avx2Level = level{
+var avx2ISA = isa{
 	name: "avx2",
 	mapKernels: mapKernels{
 		mul: func(c []float32, cs int, init []float32, is int, x []float32, xs int, w []float32, ws int, k, rows, vecs int) {
@@ -236,11 +236,11 @@ var avx2Level = level{
 	f32: denseBy(4, 24, tile32AVX2, solve32AVX2, factor32AVX2, 8, columns32AVX2),
 }
 
-var avxVNNILevel = avx2Level.withBytes("avxvnni", gramAVXVNNI, turnAVXVNNI)
+var vnniISA = avx2ISA.withBytes("avxvnni", gramAVXVNNI, turnAVXVNNI)
 
 // withBytes is l with another product of bytes, which reads a copy of each panel on one side.
-func (l level) withBytes(name string, gram func(dst *float64, stride int, a, b *int8, sums *int32, quads int),
-	turn func(turned, panel *int8, sums *int32, quads int)) level {
+func (l isa) withBytes(name string, gram func(dst *float64, stride int, a, b *int8, sums *int32, quads int),
+	turn func(turned, panel *int8, sums *int32, quads int)) isa {
 	l.name = name
 	turned := func(z *operand, p int) *int8 {
 		return (*int8)(unsafe.Pointer(ptr(z.words[p*panelBytes:][:panelBytes/2])))

@@ -1,6 +1,6 @@
 package blas
 
-var goLevel = level{
+var goISA = isa{
 	name: "go",
 	mapKernels: mapKernels{mul: mulGo, cos: cosGo, cosSin: cosSinGo, hadamard: hadamardGo, affine: affineGo,
 		slide: slideGo},

@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 )
 
-// level is one implementation of the kernels. All fields do the same at every level, bit for bit, unless their
-// comment says otherwise.
+// isa holds the kernels for an instruction set. All fields do the same with every instruction set, bit for bit, unless
+// their comment says otherwise.
 //
 // Vectors are counted in units of 16 columns. Slices are as long as the call needs and may be longer.
-type level struct {
+type isa struct {
 	name string
 	mapKernels
 	gridKernels
@@ -117,7 +117,7 @@ type dense[T real] struct {
 }
 
 // denseOf returns the kernels of l for numbers of type T.
-func denseOf[T real](l *level) *dense[T] {
+func denseOf[T real](l *isa) *dense[T] {
 	var d any = &l.f64
 	if _, ok := any(T(0)).(float32); ok {
 		d = &l.f32
@@ -125,44 +125,44 @@ func denseOf[T real](l *level) *dense[T] {
 	return d.(*dense[T])
 }
 
-var current atomic.Pointer[level]
+var current atomic.Pointer[isa]
 
-// levels holds what this machine can run, the fastest first, plain Go last.
-var levels = append(nativeLevels(), &goLevel)
+// isas holds what this machine can run, the fastest first, plain Go last.
+var isas = append(nativeISAs(), &goISA)
 
 func init() {
-	current.Store(levels[0])
+	current.Store(isas[0])
 	if name := os.Getenv("BOCHNER_CPU"); name != "" {
-		// A worker must not fail if the CPU lacks the level: all levels give the same
-		// numbers. Level returns the level in use.
-		_ = SetLevel(name)
+		// A worker must not fail if the CPU lacks the instruction set: all instruction sets give the same
+		// numbers. ISA returns the instruction set in use.
+		_ = SetISA(name)
 	}
 }
 
-func active() *level { return current.Load() }
+func active() *isa { return current.Load() }
 
-// Level returns the name of the implementation in use: "avx512", "avxvnni" or "avx2" on amd64, "i8mm",
+// ISA returns the name of the implementation in use: "avx512", "avxvnni" or "avx2" on amd64, "i8mm",
 // "dotprod" or "neon" on arm64, or "go". It is the fastest that the machine supports, unless the
 // environment variable BOCHNER_CPU names another supported one; other values are ignored.
-func Level() string { return active().name }
+func ISA() string { return active().name }
 
-// Levels returns the names that SetLevel accepts on this machine, best first.
-func Levels() []string {
+// ISAs returns the names that SetISA accepts on this machine, best first.
+func ISAs() []string {
 	var names []string
-	for _, l := range levels {
+	for _, l := range isas {
 		names = append(names, l.name)
 	}
 	return names
 }
 
-// SetLevel selects the implementation to use from the next call on. It changes the speed
+// SetISA selects the implementation to use from the next call on. It changes the speed
 // but not the results. The error lists the names that this machine supports.
-func SetLevel(name string) error {
-	for _, l := range levels {
+func SetISA(name string) error {
+	for _, l := range isas {
 		if l.name == name {
 			current.Store(l)
 			return nil
 		}
 	}
-	return fmt.Errorf("blas: CPU level %q is not available on this machine; have %s", name, strings.Join(Levels(), ", "))
+	return fmt.Errorf("blas: CPU level %q is not available on this machine; have %s", name, strings.Join(ISAs(), ", "))
 }
