@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/stream"
@@ -43,9 +44,7 @@ type ColumnOptions struct {
 
 // Validate returns an error that names the invalid option.
 func (o ColumnOptions) Validate() error {
-	switch o.Encode {
-	case "", OneHotEncoding, CountEncoding, TargetEncoding:
-	default:
+	if !slices.Contains([]Encoding{"", OneHotEncoding, CountEncoding, TargetEncoding}, o.Encode) {
 		return option.Errorf("encode", "must be onehot, count or target (have %q)", string(o.Encode))
 	}
 	if w := float32(o.Weight); o.Weight != 0 && (!(w > 0x1p-60) || !(w < 0x1p60)) {
