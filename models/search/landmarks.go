@@ -92,9 +92,8 @@ func (x *viewRows) landmarksOf(main features.Recipe, rows []int) (landmarks.Reci
 
 // finishLandmarks draws landmarks from all rows of the pilot. It stores them and their recipe, without a kernel,
 // in the result.
-func (r *runner) finishLandmarks(to *Result, x *viewRows) error {
+func (r *runner) finishLandmarks(to *Result, x *viewRows) (err error) {
 	points := landmarks.Distinct(x.x, r.pilot.N, x.d, maxLandmarks(kernel.Count(r.options.Features), r.pilot.N))
-	var err error
 	if to.Landmarks, err = landmarks.Encode(points); err != nil {
 		return err
 	}

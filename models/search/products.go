@@ -18,7 +18,7 @@ var pairRoot = agop.Root{Floor: 0.1, Power: 1}
 
 // products tries metrics of columns that matter only together, and then metrics learned from these, if the best
 // candidate leaves much of the labels unexplained.
-func (r *runner) products(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error) {
+func (r *runner) products(ctx context.Context, candidates []*entry, spec *trialSpec) (_ []*entry, err error) {
 	view := r.options.Views[0].Name
 	best, smooth := candidates[0], r.plain(candidates, view)
 	if best.judged == nil || smooth == nil || !(best.mean()/spec.scale > float64(unexplained*r.nullLoss(spec))) {
@@ -49,7 +49,6 @@ func (r *runner) products(ctx context.Context, candidates []*entry, spec *trialS
 	}
 	candidates = append(candidates, first...)
 	order(first)
-	var err error
 	if first[0].judged != nil && first[0].mean() < roundRatio*best.mean() {
 		kernels := r.kernelsFor(candidates, smooth, spec.exact)
 		candidates, err = r.rounds(ctx, first[0], diagonalMetric, kernels, candidates, spec)

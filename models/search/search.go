@@ -67,9 +67,8 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials,
-		Stopped: stopped}
-	return result, r.finish(result, chosen)
+	to := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials, Stopped: stopped}
+	return to, r.finish(to, chosen)
 }
 
 // newRunner checks the pilot, computes its views, and returns the search with its rungs.
@@ -200,7 +199,8 @@ type rungPlan struct {
 type step func(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error)
 
 // nextRung tries the best candidates on a rung, and new ones derived from them. Errors are like those of a step.
-func (r *runner) nextRung(ctx context.Context, candidates []*entry, spec *trialSpec, plan rungPlan) ([]*entry, error) {
+func (r *runner) nextRung(ctx context.Context, candidates []*entry, spec *trialSpec, plan rungPlan) (_ []*entry,
+	err error) {
 	if plan.keep != nil {
 		r.spare = nil // memory for other sizes
 		kept := plan.keep(candidates)
@@ -214,7 +214,6 @@ func (r *runner) nextRung(ctx context.Context, candidates []*entry, spec *trialS
 		order(candidates)
 	}
 	for _, try := range plan.steps {
-		var err error
 		if candidates, err = try(ctx, candidates, spec); err != nil {
 			return candidates, err
 		}
@@ -303,7 +302,7 @@ func (r *runner) rougher(ctx context.Context, candidates []*entry, spec *trialSp
 
 // climb tries the neighbours of the best candidate, at most limit times, while the loss falls.
 func (r *runner) climb(ctx context.Context, candidates []*entry, spec *trialSpec, limit int,
-	neighbours func(best Candidate) []Candidate) ([]*entry, error) {
+	neighbours func(best Candidate) []Candidate) (_ []*entry, err error) {
 	for range limit {
 		best := candidates[0]
 		var more []*entry
@@ -314,7 +313,6 @@ func (r *runner) climb(ctx context.Context, candidates []*entry, spec *trialSpec
 				more = append(more, best.with(func(to *Candidate) { *to = c }))
 			}
 		}
-		var err error
 		if candidates, err = r.tryMore(ctx, candidates, more, spec); err != nil || candidates[0] == best {
 			return candidates, err
 		}
@@ -342,7 +340,7 @@ func (r *runner) tried() int {
 }
 
 // finish stores the recipe of the chosen candidate in the result.
-func (r *runner) finish(to *Result, chosen *entry) error {
+func (r *runner) finish(to *Result, chosen *entry) (err error) {
 	if chosen.judged == nil {
 		return nil
 	}
@@ -356,7 +354,6 @@ func (r *runner) finish(to *Result, chosen *entry) error {
 		}
 	}
 	k, x := r.kernels[chosen.Kernel], r.views[chosen.View]
-	var err error
 	joined := chosen.Pair > 0 || chosen.PiecewiseLinear || chosen.Landmarks
 	if chosen.metric != nil {
 		m := chosen.metric[len(chosen.metric)-1]
@@ -380,8 +377,7 @@ func (r *runner) finish(to *Result, chosen *entry) error {
 		strconv.FormatFloat(to.Width, 'g', -1, 64)); err != nil || !joined {
 		return err
 	}
-	to.Joined, err = r.joinedOf(chosen, max(len(chosen.metric), len(chosen.pairs))-1)
-	if err != nil {
+	if to.Joined, err = r.joinedOf(chosen, max(len(chosen.metric), len(chosen.pairs))-1); err != nil {
 		return err
 	}
 	to.Joined.Kernel = to.Kernel
