@@ -292,7 +292,7 @@ func (d inFS) read(_ context.Context, name string, limit int64) ([]byte, error) 
 	case fi.IsDir():
 		return nil, syscall.EISDIR
 	case fi.Size() > limit:
-		return nil, storage.Invalidf("%s has %d bytes, limit is %d", name, fi.Size(), limit)
+		return nil, storage.Invalidf("%s has %d bytes; the limit is %d", name, fi.Size(), limit)
 	}
 	var data bytes.Buffer
 	// A damaged archive may claim any size: limit what is allocated in advance.

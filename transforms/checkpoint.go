@@ -156,8 +156,8 @@ func (s *saving) add(ctx context.Context, r *Reader, shard dataset.Report, last 
 	return nil
 }
 
-// Continue has the scan continue from the checkpoints of an earlier run of the pass: it sets
-// Scan.Cuts. It returns how many rows the checkpoints cover.
+// Continue makes the scan continue from the checkpoints of an earlier run of the pass: it sets
+// Scan.Cuts. It returns the number of rows that the checkpoints cover.
 func (sc *Scan) Continue(ctx context.Context) (rows int64, err error) {
 	dir, prefix := storage.Split(checkpointPrefix(sc.Pass))
 	names, err := storage.Names(ctx, dir)

@@ -214,7 +214,7 @@ func (t *LabelSums) Merge(u *LabelSums) {
 	}
 }
 
-// Code codes the cut, the classes, the categories and the sums.
+// Code implements wire.Coded.
 func (t *LabelSums) Code(c *wire.Coder) {
 	cut := CrossFit{c.Int(t.cut.Held, maxHeld), c.Int(t.cut.Parts, maxParts)}
 	classes, categories, all := c.Int(t.classes, rowio.MaxDim), t.categories, 0

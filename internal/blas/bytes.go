@@ -283,6 +283,7 @@ func (h *limb) use(size int) []int8 {
 	return h.data
 }
 
+// splitGo is the twin of the kernels for split.
 func splitGo(low, high []int8, src []float32, ss, quads int, f float32) (cut int64) {
 	for i := range 4 * quads {
 		lo, hi := low[i/4*64+i%4:], high[i/4*64+i%4:]

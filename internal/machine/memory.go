@@ -44,6 +44,8 @@ type limits struct{ address, data int64 }
 
 const none = math.MaxInt64
 
+// readMemory takes the least limit, and the least free memory, of the machine, its control groups and the limits of
+// the process. Free memory includes what the process already holds.
 func readMemory(root fs.FS, process limits) Memory {
 	meminfo := fields(root, "proc/meminfo", 1024)
 	status := fields(root, "proc/self/status", 1024)

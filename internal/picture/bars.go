@@ -149,7 +149,7 @@ func (b boxes) Plot(c draw.Canvas, p *plot.Plot) {
 			fill(&c, r)
 		}
 		if one.label != "" {
-			style := style(7, false)
+			style := style(7)
 			style.XAlign, style.YAlign = text.XCenter, text.YBottom
 			c.FillText(style, vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: r.Min.Y + vg.Points(2)}, one.label)
 		}

@@ -127,6 +127,7 @@ func readBlock(dst []byte, r io.Reader, size int) ([]byte, error) {
 	}
 }
 
+// appendZstd appends the decompressed block src to dst. size is its size after decompression, or negative if unknown.
 func (b *Blocks) appendZstd(dst, src []byte, size int) (_ []byte, err error) {
 	bound := zstdBound(src)
 	if bound < 0 || size > bound {

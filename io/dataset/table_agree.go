@@ -315,7 +315,7 @@ func JoinStored(o *Opening, i int, names []string, unreadable func(column int) e
 // checkCount returns an error unless a file has columns, at most MaxColumns.
 func checkCount(names []string) error {
 	if n := len(names); n == 0 || n > MaxColumns {
-		return fmt.Errorf("has %d columns; there must be 1 to %d", n, MaxColumns)
+		return fmt.Errorf("the number of columns must be 1 to %d (have %d)", MaxColumns, n)
 	}
 	return nil
 }

@@ -189,13 +189,13 @@ func (l *TableLayout) Validate() error {
 	n, k := len(l.Columns), len(l.Targets)
 	switch {
 	case n == 0 || n > MaxColumns:
-		return fmt.Errorf("layout: %d columns; there must be 1 to %d", n, MaxColumns)
+		return fmt.Errorf("layout: the number of columns must be 1 to %d (have %d)", MaxColumns, n)
 	case l.Path < 0 || l.Path >= n:
 		return fmt.Errorf("layout: %d of %d columns in the path", l.Path, n)
 	case l.Label < -1 || l.Label >= n:
 		return fmt.Errorf("layout: label %d is outside 0 to %d", l.Label, n-1)
 	case len(l.Features) == 0 || len(l.Features) > rowio.MaxDim:
-		return fmt.Errorf("layout: %d features; there must be 1 to %d", len(l.Features), rowio.MaxDim)
+		return fmt.Errorf("layout: the number of features must be 1 to %d (have %d)", rowio.MaxDim, len(l.Features))
 	case k > 0 && (k == 1 || l.Targets[0] != l.Label):
 		return fmt.Errorf("layout: label %d is not the first of %d targets, of which there must be several", l.Label, k)
 	case l.TimeLayout != "" && !slices.Contains(schema.TimeLayoutNames(), l.TimeLayout):

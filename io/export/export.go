@@ -1,7 +1,3 @@
-// Package export writes tables to files: predictions and features, in blocks of rows.
-//
-// A format is a Format in the registry. The table does not depend on it: the same
-// columns become CSV fields, members of a JSON object, arrays or tensors.
 package export
 
 import (

@@ -95,18 +95,7 @@ func (c *columnReader) next() error {
 		c.stream.skip(h.Stored)
 		switch h.Kind {
 		case meta.PageDictionary:
-			// The content of an uncompressed page is in the memory of the stream, which later pages overwrite.
-			c.dict.content, err = h.content(c.dict.content, body, c.codec, &c.scratch.blocks)
-			if err == nil && c.codec == meta.None {
-				c.dict.own = append(c.dict.own[:0], c.dict.content...)
-				c.dict.content = c.dict.own
-			}
-			if err == nil {
-				err = c.dict.set(&c.element, h.Encoding, h.Values)
-			}
-			if err == nil && c.number.kind != 0 {
-				c.dict.convert(&c.number)
-			}
+			err = c.openDictionary(&h, body)
 		case meta.PageData, meta.PageDataV2:
 			if h.Values > c.left {
 				return errPage
@@ -124,6 +113,25 @@ func (c *columnReader) next() error {
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// openDictionary opens the page with the dictionary.
+func (c *columnReader) openDictionary(h *header, body []byte) (err error) {
+	d := &c.dict
+	if d.content, err = h.content(d.content, body, c.codec, &c.scratch.blocks); err != nil {
+		return err
+	}
+	if c.codec == meta.None { // the content is in the memory of the stream, which later pages overwrite
+		d.own = append(d.own[:0], d.content...)
+		d.content = d.own
+	}
+	if err := d.set(&c.element, h.Encoding, h.Values); err != nil {
+		return err
+	}
+	if c.number.kind != 0 {
+		d.convert(&c.number)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 // cells is a histogram of float64 numbers. All intervals have the same width on the scale of
 // rowio.OrderedKey, as narrow as a limit on their number allows. Adding numbers only ever widens the
-// intervals, so the histogram depends on the numbers alone, not on their order.
+// intervals, so the histogram depends only on the numbers, not on their order.
 type cells struct {
 	shift uint             // an interval has 1<<shift float64
 	n     map[uint64]int64 // numbers in the intervals, by their orders, shifted

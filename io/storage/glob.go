@@ -123,10 +123,11 @@ func (g *globbing) literal(name string) error {
 	case err != nil:
 		return fail("stat", name, err)
 	}
-	if err = g.inside(name); err == nil {
-		g.names = append(g.names, name)
+	if err := g.inside(name); err != nil {
+		return err
 	}
-	return err
+	g.names = append(g.names, name)
+	return nil
 }
 
 // deep finds all files below a directory that a pattern with ** matches.

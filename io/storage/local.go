@@ -31,6 +31,9 @@ func (l local) List(ctx context.Context, pattern string) ([]Object, error) {
 	return l.list(ctx, pattern, nil)
 }
 
+// list returns the files that match a pattern, sorted by name. A pattern that is the name of a file means that file,
+// whatever characters it has. With bad, unreadable files are reported to it instead of ending the list, and links
+// must not lead out of the directory before the first wildcard.
 func (l local) list(ctx context.Context, pattern string, bad reportFunc) ([]Object, error) {
 	p, err := localPath(pattern)
 	if err != nil {

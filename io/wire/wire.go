@@ -24,8 +24,8 @@ type Part interface {
 	Decode(b []byte) (rest []byte, err error)
 }
 
-// Coder writes, reads or adds the fields that it is given. It adds counts and exact sums; other numbers of fixed size
-// must be equal, and the rest cannot be added. Once the encoding turns out to be damaged, it reads zeros.
+// Coder writes, reads or adds the fields that it is given. It adds counts and exact sums. Other numbers of fixed size
+// must be equal. Anything else makes Merge panic. Once the encoding turns out to be damaged, it reads zeros.
 type Coder struct {
 	b       []byte
 	reading bool

@@ -25,7 +25,7 @@ const (
 	mapWidth = 4096
 )
 
-// work has a function to time, call, and a function that runs before it and is not timed, prepare, which may be
+// work holds a function to time, call, and a function that runs before it and is not timed, prepare, which may be
 // nil.
 type work struct{ prepare, call func() }
 

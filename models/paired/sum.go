@@ -77,8 +77,7 @@ func (s *Sum) NotFinite() int64 { return s.notFinite }
 // Pairs returns the numbers of rows by which model is wrong, for classes.
 func (s *Sum) Pairs() Pairs { return s.pairs }
 
-// Code codes whether rows have weights, the index of each metric, six counts, the number of rows
-// and the sums of each metric, and the clusters if there are groups.
+// Code implements wire.Coded.
 func (s *Sum) Code(c *wire.Coder) {
 	c.Bool(&s.weighted)
 	metrics := s.metrics
@@ -153,7 +152,7 @@ func (s *clusterSums) add(weight int64, champion, challenger float64) {
 	s.challenger.Add(float32(w * challenger))
 }
 
-// Code codes the sums.
+// Code implements wire.Coded.
 func (c *cluster) Code(w *wire.Coder) {
 	for i := range c.metrics {
 		s := &c.metrics[i]

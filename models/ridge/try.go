@@ -237,7 +237,8 @@ func (s *search) validate(h *solver.HeldOutErrors, fold *Sum, number int, trials
 	}
 }
 
-// record adds the results of a value on a fold. eq holds the solution where it is needed later.
+// record adds the results of a value on a fold. With Trials, eq must hold the weights of the fit without fold 0, which
+// it stores.
 func (s *search) record(fold *Sum, number, value int, fit solver.Fit) {
 	tally, rows := &s.tallies[value], fold.head.Weight()
 	if number == 0 {
@@ -265,13 +266,12 @@ func (s *search) record(fold *Sum, number, value int, fit solver.Fit) {
 	tally.done = append(tally.done, number)
 }
 
-// A choice of λ usually has the sum of all rows, the matrix of a system and the sum of a fold in memory: 13
-// GB with 32,768 features. So above solver.RereadAbove features only one sum is in memory. The sum of the
-// rows without a fold is added up from storage, and the system for each λ is solved in its place. Then the
-// sum of the fold is read into the same memory, for the held-out errors. Only an outline of the sum of all
-// rows stays. Reading takes far less time than a factorisation.
-
 // rereads reports whether only one sum is in memory while λ is chosen.
+//
+// Usually the sum of all rows, the matrix of a system and the sum of a fold are in memory: 13 GB with 32,768
+// features. Above solver.RereadAbove features, the sum of the rows without a fold is added up from storage, and
+// the system for each λ is solved in its place. Then the sum of the fold is read into the same memory, for the
+// held-out errors. Only an outline of the sum of all rows stays. Reading takes far less time than a factorisation.
 func (p *problem) rereads() bool {
 	return p.Shape.Dim > cmp.Or(p.rereadAbove, solver.RereadAbove) && p.Sums == nil && p.HoldsOut()
 }

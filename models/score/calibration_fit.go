@@ -268,7 +268,7 @@ func (c *CalibrationCounts) ClassRows() []int64 {
 	return rows
 }
 
-// Code codes the number of outputs, the rows, and the cells.
+// Code implements wire.Coded.
 func (c *CalibrationCounts) Code(w *wire.Coder) {
 	outputs := w.Int(c.outputs, maxOutputs)
 	if w.Check(outputs >= 2 && w.Left() >= 16*CalibrationCells*outputs) && w.Reading() {

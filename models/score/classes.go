@@ -304,7 +304,7 @@ func ratio(a, b int64) float64 {
 	return float64(a) / float64(b)
 }
 
-// Code codes the number of classes and the counts.
+// Code implements wire.Coded.
 func (c *Classes) Code(w *wire.Coder) {
 	k := w.Int(c.k, schema.MaxClasses)
 	if w.Check(k >= 1 && w.Left() >= 16*k) && w.Reading() {

@@ -37,7 +37,7 @@ func (c *Conformal) Add(score float64, repeats int64) {
 // Rows returns the number of rows that count at least once.
 func (c *Conformal) Rows() int64 { return c.rows }
 
-// Code codes the counts.
+// Code implements wire.Coded.
 func (c *Conformal) Code(w *wire.Coder) {
 	w.Counts(&c.rows)
 	c.scores.Code(w)
@@ -97,7 +97,7 @@ func (c *Coverage) Add(inside bool, width float64, repeats int64) {
 	c.width.AddWeighted64(float32(repeats), width)
 }
 
-// Code codes the counts.
+// Code implements wire.Coded.
 func (c *Coverage) Code(w *wire.Coder) {
 	w.Counts(&c.rows, &c.weight, &c.inside)
 	w.Part(&c.width)

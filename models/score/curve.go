@@ -52,7 +52,7 @@ func (w *wide) merge(v *wide) {
 	w.hi += v.hi + carry
 }
 
-// Code codes the lower half after the upper one.
+// Code implements wire.Coded.
 func (w *wide) Code(c *wire.Coder) {
 	if !wire.Merged(c, new(wide), w.merge) {
 		c.Uint64(&w.hi, &w.lo)

@@ -93,7 +93,7 @@ func (k *HeldOutScores) Merge(l *HeldOutScores) {
 	k.trim()
 }
 
-// Code codes the outputs, the fits, and the rows in their order.
+// Code implements wire.Coded.
 func (k *HeldOutScores) Code(c *wire.Coder) {
 	if wire.Merged(c, new(HeldOutScores), k.Merge) {
 		return

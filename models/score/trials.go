@@ -161,7 +161,7 @@ func (t *Trials) Error(fit int) float64 { return ratio(t.fits[fit].wrong, t.weig
 // Weighted reports whether some rows do not count exactly once.
 func (t *Trials) Weighted() bool { return t.weight != t.rows }
 
-// Code codes the rows, their weight, the counts and the sum of each fit, and the groups if there are any.
+// Code implements wire.Coded.
 func (t *Trials) Code(c *wire.Coder) {
 	c.Counts(&t.rows, &t.weight)
 	wire.Each(c, &t.fits, math.MaxInt32, func(f *trial) {
@@ -200,7 +200,7 @@ func newGrouped(fits int) *grouped {
 	})}
 }
 
-// Code codes the rows, and the sums of each fit.
+// Code implements wire.Coded.
 func (c *clusterErrors) Code(w *wire.Coder) {
 	w.Counts(&c.rows)
 	for i := range c.errors {
@@ -316,7 +316,7 @@ func (l *LogLosses) Best(fit int) (logLoss, factor float64) {
 	return logLoss, factor
 }
 
-// Code codes the rows, and for each fit the rows with finite scores and the sums.
+// Code implements wire.Coded.
 func (l *LogLosses) Code(c *wire.Coder) {
 	c.Counts(&l.rows)
 	wire.Each(c, &l.fits, math.MaxInt32, func(f *lossSums) {

@@ -33,7 +33,7 @@ const (
 // pair is two columns of a view.
 type pair struct {
 	columns [2]int
-	rows    *viewRows // in these columns alone
+	rows    *viewRows // only in these columns
 }
 
 // newPair returns the pair of these columns of the view.

@@ -143,7 +143,7 @@ func (r *runner) addView(v View) error {
 // choose tries candidates on the rungs and returns the best. If the search was stopped, it returns the best so far.
 func (r *runner) choose(ctx context.Context, rungs []*trialSpec) (chosen *entry, stopped bool, err error) {
 	candidates, err := r.tryRungs(ctx, rungs)
-	if err != nil && err != errStopped {
+	if err != nil && !errors.Is(err, errStopped) {
 		return nil, false, err
 	}
 	order(candidates)

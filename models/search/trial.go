@@ -103,6 +103,7 @@ func newEmptyRows(d int) *viewRows {
 // mapRows is the number of rows that a thread maps at a time.
 const mapRows = 64
 
+// newViewRows applies the steps of a view to the rows of the pilot.
 func newViewRows(p *Pilot, v View, most, threads int) (*viewRows, error) {
 	s := newEmptyRows(p.D)
 	s.x = p.X

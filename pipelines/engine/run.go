@@ -28,7 +28,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-// Engine says where and how pipelines run.
+// Engine holds the options for running pipelines: the runner, its readers and their threads and memory.
 type Engine struct {
 	// Apache Beam runner: direct (this process), universal or flink (a job server at --endpoint),
 	// dataflow (Google Cloud). See bochner help runner.
@@ -207,7 +207,7 @@ type Runner interface {
 	Run(ctx context.Context, e Engine, p *beam.Pipeline) error
 }
 
-// About has the properties of a runner that jobs need.
+// About holds the properties of a runner that jobs need.
 type About struct {
 	Name    string // value of Engine.Runner
 	Readers int    // default number of parallel readers

@@ -26,12 +26,11 @@ import (
 
 // Registry is a directory of models.
 type Registry struct {
-	// Directory of models.
-	Dir string           `flag:"models,common" group:"Model and output" placeholder:"DIR"`
+	Dir string
 	Now func() time.Time // nil is time.Now
 }
 
-// Change has what the history records about a change, and the champion that it requires.
+// Change holds what the history records about a change, and the champion that it requires.
 type Change struct {
 	By      string // who makes the change; "" is the user and the machine
 	Why     string
@@ -64,7 +63,7 @@ func (r Registry) State(ctx context.Context) (*models.Aliases, error) {
 
 func (r Registry) read(ctx context.Context) (*models.Aliases, []byte, error) {
 	if r.Dir == "" {
-		return nil, nil, exit.Usagef("no directory of models: name one with --models")
+		return nil, nil, exit.Usagef("--models is missing: name a directory of models")
 	}
 	s, data, err := models.ReadAliases(ctx, r.Dir)
 	if _, failed := errors.AsType[*storage.Error](err); err != nil && !failed {
@@ -119,7 +118,7 @@ func (r Registry) Name(ctx context.Context, model string) (string, error) {
 func (r Registry) Promote(ctx context.Context, model string, c Change) (*Event, error) {
 	return r.change(ctx, Promoted, model, c, func(s *models.Aliases) error {
 		if s.Champion == model {
-			return exit.Dataf("registry: %s is champion of %s already", model, r.Dir)
+			return exit.Dataf("registry: %s is already the champion of %s", model, r.Dir)
 		}
 		s.Promote(model)
 		return nil
@@ -143,9 +142,9 @@ func (r Registry) Rollback(ctx context.Context, model string, c Change) (*Event,
 	return r.change(ctx, RolledBack, model, c, func(s *models.Aliases) error {
 		switch {
 		case s.Champion == model:
-			return exit.Dataf("registry: %s is champion of %s already", model, r.Dir)
+			return exit.Dataf("registry: %s is already the champion of %s", model, r.Dir)
 		case s.Previous != model && !slices.Contains(s.Earlier, model):
-			return exit.Dataf("registry: %s was not champion of %s before; promote makes it so", model, r.Dir)
+			return exit.Dataf("registry: %s was never champion of %s; use promote", model, r.Dir)
 		}
 		for s.Champion != model {
 			s.Rollback()

@@ -148,6 +148,8 @@ func (f *publishFn) ProcessElement(
 	return nil
 }
 
+// publish joins the files of the sums of a window and publishes their directory. If the files are gone, an earlier
+// attempt may have published the same sums.
 func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, total count) (Stored, error) {
 	r, err := f.Recipe.load(ctx, f.Worker)
 	if err != nil {

@@ -21,7 +21,7 @@ func init() { transforms.RegisterSum[ProfileSum](beginProfile) }
 // target. Its sum is a ProfileSum.
 type Profile struct{ transforms.Pass }
 
-// ProfileSum is the result of a profile pass, a function of the rows alone.
+// ProfileSum is the result of a profile pass. It depends only on the rows.
 type ProfileSum struct {
 	Profile  profile.Sum
 	Distinct profile.DistinctRows // rows, under transforms.Pass.Seed
@@ -29,7 +29,7 @@ type ProfileSum struct {
 	Levels   profile.LevelCounts  // of rows
 }
 
-// Code codes the profile and the counts.
+// Code implements wire.Coded.
 func (l *ProfileSum) Code(c *wire.Coder) {
 	l.Profile.Code(c)
 	l.Distinct.Code(c)

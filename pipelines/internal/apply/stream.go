@@ -134,8 +134,7 @@ func absoluteOutputs(o options.PredictStream) (out, dead string, err error) {
 func validateStream(o options.PredictStream) error {
 	switch {
 	case o.Join != nil || o.MaxDrift != 0:
-		return exit.Usagef(
-			"--stream has no end, at which predictions could be joined or drift judged: leave out --out - and --max_drift")
+		return exit.Usagef("--stream cannot be used with --out - or --max_drift: a stream has no end")
 	case o.Out == "":
 		return exit.Usagef("--out is missing: name the directory to create")
 	case isFile(o.Out):
@@ -143,7 +142,7 @@ func validateStream(o options.PredictStream) error {
 	case o.Model == "":
 		return exit.Usagef("--model is missing: name the directory of a model, or DIR@champion")
 	case len(o.Data.Files) == 0:
-		return exit.Usagef("no data: give a pattern with --data")
+		return exit.Usagef("--data is missing: name a pattern of files")
 	case o.Data.Strict:
 		return exit.Usagef("--strict compares files with one another; with --stream each is read alone")
 	}

@@ -83,7 +83,7 @@ func Retrain(ctx context.Context, o options.RetrainData, jobs Jobs) (*results.Re
 	unlock, err := storage.Lock(ctx, storage.Join(o.Models, ".retrain-lock"))
 	if errors.Is(err, storage.ErrBusy) {
 		return nil, &exit.OutcomeError{Code: exit.CodeLost,
-			Message: fmt.Sprintf("retrain: another run is at work on %s: %v", o.Models, err)}
+			Message: fmt.Sprintf("another retraining of %s is running: %v", o.Models, err)}
 	}
 	if err != nil {
 		return nil, err
@@ -113,9 +113,9 @@ func Retrain(ctx context.Context, o options.RetrainData, jobs Jobs) (*results.Re
 func validateRetrain(o *options.RetrainData) error {
 	switch {
 	case o.Day == "":
-		return exit.Usagef("no day to work for: name it with --day, such as --day %s", time.Now().UTC().Format(dayForm))
+		return exit.Usagef("--day is missing: name the day, such as --day %s", time.Now().UTC().Format(dayForm))
 	case o.Models == "":
-		return exit.Usagef("no directory of models: name one with --models")
+		return exit.Usagef("--models is missing: name a directory of models")
 	}
 	_, err := parseDay(o.Day)
 	if err = cmp.Or(err, prepare.CheckAtLeast("window", o.Window.Days, 0), prepare.CheckAtLeast("redraw", o.Redraw, 0),
@@ -166,7 +166,7 @@ func (r *retrainRun) time(name string) (end func()) {
 	return func() { r.report.Steps[name] += time.Since(begun).Seconds() }
 }
 
-// run makes and judges a model, or ends without one. The report has the outcome.
+// run makes and judges a model, or ends without one, in the order of the package comment. The report has the outcome.
 func (r *retrainRun) run(ctx context.Context) error {
 	s, err := r.registry.State(ctx)
 	if err != nil {

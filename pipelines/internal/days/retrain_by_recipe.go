@@ -353,8 +353,8 @@ func (r *retrainRun) judgeFitted(ctx context.Context, model string, train []Day,
 	return r.judge(ctx, model, judge)
 }
 
-// fitSums fits a model to the sums of days as f says, or to the sum that a stopped run has created. If some
-// sums cannot be subtracted, it adds up the sums of all days.
+// fitSums fits a model to the sums of days by the plan f, or to the total that a stopped run has created. If
+// some sums cannot be subtracted, it adds up the sums of all days.
 func (r *retrainRun) fitSums(ctx context.Context, train []Day, f options.Fit) error {
 	if f.SaveSums != "" {
 		// The manifest is written last.

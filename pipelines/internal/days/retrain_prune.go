@@ -122,7 +122,7 @@ func dayOf(name string) (day string, ok bool) {
 	return name[:len(dayForm)], err == nil
 }
 
-// needs has what the models with an alias need.
+// needs holds the recipes and sums that the models with an alias need.
 type needs struct {
 	recipes map[string]bool // by identifier
 	sums    map[sumsKey]bool

@@ -32,9 +32,9 @@ func Sum(ctx context.Context, o options.Sum) (*results.Sum, error) {
 func validateSum(o options.Sum) error {
 	switch {
 	case o.Recipe == "":
-		return exit.Usagef("no recipe: name the directory of a model with --recipe")
+		return exit.Usagef("--recipe is missing: name the directory of a model")
 	case o.Out == "":
-		return exit.Usagef("no directory for the sums: name one with --out")
+		return exit.Usagef("--out is missing: name the directory to create")
 	}
 	if err := cmp.Or(prepare.CheckFraction(o.MaxBadFraction), prepare.CheckDrift(o.MaxDrift)); err != nil {
 		return err

@@ -52,7 +52,7 @@ func Fit(ctx context.Context, o options.Fit) (result *results.Train, err error) 
 // subtracted rows are among the added ones, it is the same as from summing the remaining rows at once.
 func AddSums(ctx context.Context, add options.AddSums) (*results.Sum, error) {
 	if add.Out == "" {
-		return nil, exit.Usagef("no directory for the sums: name one with --out")
+		return nil, exit.Usagef("--out is missing: name the directory to create")
 	}
 	o := options.Fit{SumDirs: add.SumDirs, SaveSums: add.Out, Job: add.Job}
 	terms, err := openTerms(ctx, o)
@@ -103,8 +103,8 @@ func checkChoices(o options.Fit) error {
 func outputOf(o options.Fit) string { return cmp.Or(o.Model, o.SaveSums) }
 
 // fitTerms adds up the terms, writes the total to SaveSums and fits Model, unless these are "".
-// forgotten has the HMACs that identify subtracted rows: see results.Certificate.SumsOfRows. parent is the name of the
-// model with the recipe, for the lineage; "" if unknown.
+// forgotten holds the HMACs that identify subtracted rows: see results.Certificate.SumsOfRows. parent is the name of
+// the model with the recipe, for the lineage; "" if unknown.
 func fitTerms(ctx context.Context, o options.Fit, parent string, terms []sumdirs.Term,
 	forgotten []string) (p *sums.Manifest, result *results.Train, err error) {
 	all, err := sumdirs.Add(ctx, terms)

@@ -60,7 +60,7 @@ func readCertificate(ctx context.Context, name string) (*results.Certificate, er
 // Rows that are not in the sums are refused: see sums.RowHashes.
 func Forget(ctx context.Context, o options.Forget) (*results.Forget, error) {
 	if o.Out == "" {
-		return nil, exit.Usagef("no directory for the model without the rows: name one with --out")
+		return nil, exit.Usagef("--out is missing: name the directory to create")
 	}
 	out := job.Dir{Flag: "out", Name: o.Out}
 	if err := cmp.Or(job.CheckOutputs(out, job.Dir{Flag: "save_sums", Name: o.SaveSums}),
@@ -91,9 +91,11 @@ func Forget(ctx context.Context, o options.Forget) (*results.Forget, error) {
 	return result, exit.AfterPublish(o.Out, err)
 }
 
+// forgetRows sums the rows to forget, checks that they are in the sums of the model, subtracts them, fits the new
+// model and writes the certificate.
 func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, err error) {
 	if o.Model == "" {
-		return nil, exit.Usagef("no model: name its directory with --model")
+		return nil, exit.Usagef("--model is missing: name the directory of a model")
 	}
 	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err
@@ -178,7 +180,7 @@ func readIDs(ctx context.Context, o options.ForgottenRows, recipe *sums.Recipe) 
 	return l, nil
 }
 
-// forgetInputs has the inputs of Forget and VerifyForgotten.
+// forgetInputs holds the inputs of Forget and VerifyForgotten.
 type forgetInputs struct {
 	options   options.ForgottenRows
 	recipe    *sums.Recipe
@@ -329,7 +331,7 @@ func calibrationOf(m *models.Manifest, r *sums.Recipe) options.Calibration {
 // is an *exit.GateError and the result is complete.
 func VerifyForgotten(ctx context.Context, o options.VerifyForgotten) (result *results.VerifyForgotten, err error) {
 	if o.Model == "" {
-		return nil, exit.Usagef("no model: name the directory of the model without the rows with --model")
+		return nil, exit.Usagef("--model is missing: name the directory of the model without the rows")
 	}
 	if err := job.Validate(o.Job, o.Data, "", job.Dir{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err

@@ -122,7 +122,7 @@ func checkComparison(ctx context.Context, o *options.CompareModels) (err error) 
 		return exit.Usagef("--slices: %d columns, at most %d", len(o.Slices), scoring.MaxCompared)
 	}
 	if o.Champion == "" || o.Challenger == "" {
-		return exit.Usagef("no two models: name their directories with --champion and --challenger")
+		return exit.Usagef("--champion or --challenger is missing: name the directories of two models")
 	}
 	for _, name := range []*string{&o.Champion, &o.Challenger} {
 		if *name, err = job.FindModel(ctx, *name, o.Job.Log); err != nil {
@@ -133,7 +133,7 @@ func checkComparison(ctx context.Context, o *options.CompareModels) (err error) 
 		job.Dir{Flag: "challenger", Name: o.Challenger})
 }
 
-// pair has two opened models, and what they are compared on.
+// pair holds two opened models, and the data on which they are compared.
 type pair struct {
 	champion, challenger openedModel
 	other                *dataset.Dataset // see scoring.Compare

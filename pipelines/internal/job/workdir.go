@@ -264,6 +264,8 @@ func checkDisjoint(o options.Job, out string, dirs []Dir) error {
 // CheckOutputs refuses an output that is inside another one, or the same. Outputs without a name do not count.
 func CheckOutputs(outputs ...Dir) error { return disjoint(outputs, nil) }
 
+// disjoint returns an error if an output is inside another output or one of the read directories, or the same as
+// another output.
 func disjoint(outputs, read []Dir) error {
 	for _, a := range outputs {
 		for _, b := range append(outputs, read...) {

@@ -88,7 +88,7 @@ func rateOf(wrong, rows int64, byWeight, effective float64) Figure {
 	return Figure{100 * share, 100 * low, 100 * high}
 }
 
-// Lambdas has the held-out figures for each λ, for a report on a task.
+// Lambdas holds the held-out figures for each λ, for a report on a task.
 type Lambdas struct {
 	models.Task
 	Targets int

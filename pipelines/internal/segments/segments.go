@@ -23,7 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// strengths has the strengths to try. The weights of all rows together count as much as this many rows.
+// strengths holds the strengths to try. The weights of all rows together count as much as this many rows.
 var strengths = [...]float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1e3}
 
 // fitter fits the segments of a total.
@@ -211,7 +211,7 @@ func (f *fitter) choose(ctx context.Context, all []*ridge.Sum, groups []group, f
 		measure, shrunk/max(rows, 1), total[values-1]/max(rows, 1)), nil
 }
 
-// group has the sums for one value of the column.
+// group holds the sums for one value of the column.
 type group struct {
 	name  string
 	value float32 // value in a row, at position slot
@@ -289,6 +289,7 @@ type coder struct {
 	slot   int
 }
 
+// newCoder returns a coder of the values of a column of rows by the recipe.
 func newCoder(r *sums.Recipe, column string) (*coder, error) {
 	t := r.Schema.Table
 	if t == nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// Total has the total of what the manifests of sums record: rows, classes and lineage.
+// Total holds the total of what the manifests of sums record: rows, classes and lineage.
 type Total struct {
 	Terms     []Term
 	Recipe    *sums.Recipe
@@ -70,7 +70,7 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 	})
 	slices.Sort(t.Forgotten)
 	if rows.Used < 0 || rows.SetAside < 0 {
-		return nil, notInSumsf("there would be %d rows", rows.Used)
+		return nil, notInSumsf("%d more rows would be subtracted than the sums have", max(-rows.Used, -rows.SetAside))
 	}
 	if err := t.classes(names, counts); err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (t *Total) classes(names []string, counts map[string]int64) error {
 	var others []string
 	for _, name := range names {
 		if n := counts[name]; n < 0 {
-			return notInSumsf("there would be %d rows of the class %q", n, name)
+			return notInSumsf("%d more rows of the class %q would be subtracted than the sums have", -n, name)
 		} else if n > 0 {
 			others = append(others, name)
 		}

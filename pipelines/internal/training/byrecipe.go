@@ -28,7 +28,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// ByRecipe has the options of training with the recipe of another model. The profile of the rows does not
+// ByRecipe holds the options of training with the recipe of another model. The profile of the rows does not
 // affect the features.
 type ByRecipe struct {
 	Recipe *sums.Recipe
@@ -164,6 +164,12 @@ func (o ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
 	return j, nil
 }
 
+// Memory in bytes for each row that reports list.
+const (
+	listedHashBytes     = 72  // its hash, in the text of a report and in the sorted list
+	listedPositionBytes = 640 // its hash and position, in reports, in the list and in a certificate
+)
+
 // planSums sets the grid of weights and the levels for the profiled rows, and reserves the memory of their sums.
 func (j *RecipeJob) planSums() (err error) {
 	o, t, p := &j.options, j.Training, j.Training.Prepared
@@ -176,9 +182,9 @@ func (j *RecipeJob) planSums() (err error) {
 	m := t.Memory(o.Recipe.Rule.Components)
 	switch {
 	case o.Positions:
-		m.Peak += 640 * rows // hashes and positions in reports, and a certificate
+		m.Peak += listedPositionBytes * rows
 	case o.listsContents(rows):
-		m.Peak += 72 * rows // hashes in reports, as text and sorted
+		m.Peak += listedHashBytes * rows
 	}
 	return t.Reserve(m)
 }
@@ -272,7 +278,7 @@ type WorkSums struct {
 	State   gram.State
 	Shape   ridge.Shape
 	Folds   int
-	Copies  []profile.FrequentRow // frequent rows, which are counted instead of summed
+	Copies  []profile.FrequentRow // frequent rows, which are counted instead of summed; with Levels, levels have them
 	Levels  []LevelSums           // nil if all rows are summed together
 	Reports []gram.Report
 }
@@ -303,7 +309,8 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*WorkSums, error) {
 		return nil, err
 	}
 	if counts.Used != p.Counts.Used {
-		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d", p.Counts.Used, counts.Used)
+		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d; the files changed during the "+
+			"job: start again", p.Counts.Used, counts.Used)
 	}
 	s.Reports = lines
 	if j.levels != nil {
@@ -402,7 +409,8 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *WorkSums, digest string) (
 		return nil, err
 	}
 	if fit.Rows != p.Counts.Used {
-		return nil, fmt.Errorf("pipelines: %d rows were used, %d were summed", p.Counts.Used, fit.Rows)
+		return nil, fmt.Errorf("pipelines: %d rows were used, %d were summed; the files changed during the job: start "+
+			"again", p.Counts.Used, fit.Rows)
 	}
 	f.floor = fit.Floor
 	f.Learner = models.Learner{Kind: j.options.Recipe.Learner, Lambda: fit.Lambda, Folds: rule.FoldPlan().NumValidationFolds(),

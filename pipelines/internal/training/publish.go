@@ -59,7 +59,7 @@ func (m *Model) Publish(ctx context.Context) error {
 		}
 		out.ExtraFiles = append(out.ExtraFiles, storage.File{Name: sums.ProfileFile, Data: file})
 	}
-	if m.stretch, err = stretch.Of(manifest); err != nil {
+	if m.stretch, err = stretch.Describe(manifest); err != nil {
 		return err
 	}
 	files, err := models.Encode(out)
@@ -210,6 +210,7 @@ func (t *Training) task() models.Task {
 	return models.Regression
 }
 
+// result describes the published model.
 func (m *Model) result() *results.Train {
 	t, f := m.Training, m.Fit
 	r := &results.Train{

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// FeatureChoice has the features that were learned or found by a search.
+// FeatureChoice holds the features that were learned or found by a search.
 type FeatureChoice struct {
 	Learned  *results.Learned // features learned from the labels; nil if there are none
 	Searched *tuning.Result   // the search; nil if there was none

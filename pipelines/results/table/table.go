@@ -1,4 +1,3 @@
-// Package table has the tables that results of jobs are printed as.
 package table
 
 import (
