@@ -287,11 +287,6 @@ func outline(shape Shape) *Sum {
 	return s
 }
 
-// outlines reports whether the sum is an outline.
-func (s *Sum) outlines() bool {
-	return slices.ContainsFunc(s.tiles, func(t []float64) bool { return t == nil })
-}
-
 // tryRereading is try with only one sum in memory.
 func (s *search) tryRereading(values, folds []int) error {
 	h, vt := s.heldOutErrors(), make([]float64, len(s.eq.v))
