@@ -106,8 +106,7 @@ func (r *runner) weighs(candidates []*entry, view string, weights []float64) boo
 const maxCodes = 3
 
 // codes returns what products are aligned with: targets, codes ±1 of classes, or hashed codes 0, 1 of many classes.
-func (r *runner) codes(train []int) [][]float32 {
-	var out [][]float32
+func (r *runner) codes(train []int) (out [][]float32) {
 	number := 1
 	if r.grid == nil {
 		number = min(r.outputs-1, maxCodes)

@@ -170,7 +170,7 @@ func (r *runner) tryRungs(ctx context.Context, rungs []*trialSpec) ([]*entry, er
 	if err != nil {
 		return candidates, err
 	}
-	plans := [maxRungs]rungPlan{
+	plans := [maxRungs]plan{
 		{nil, []step{r.widths(2, 2)}},
 		{r.survivors, []step{r.widths(2, 1)}}, // metrics change the best width
 		{r.finalists, []step{r.widths(math.Sqrt2, 2)}},
@@ -188,8 +188,8 @@ func (r *runner) tryRungs(ctx context.Context, rungs []*trialSpec) ([]*entry, er
 	return candidates, nil
 }
 
-// rungPlan says what a rung tries.
-type rungPlan struct {
+// plan says what a rung tries.
+type plan struct {
 	keep  func([]*entry) []*entry // the candidates of the rung before to try; nil on the first rung
 	steps []step                  // try new candidates that are derived from them
 }
@@ -199,11 +199,10 @@ type rungPlan struct {
 type step func(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error)
 
 // nextRung tries the best candidates on a rung, and new ones derived from them. Errors are like those of a step.
-func (r *runner) nextRung(ctx context.Context, candidates []*entry, spec *trialSpec, plan rungPlan) (_ []*entry,
-	err error) {
-	if plan.keep != nil {
+func (r *runner) nextRung(ctx context.Context, candidates []*entry, spec *trialSpec, p plan) (_ []*entry, err error) {
+	if p.keep != nil {
 		r.spare = nil // memory for other sizes
-		kept := plan.keep(candidates)
+		kept := p.keep(candidates)
 		if !slices.Contains(kept, r.standard) {
 			kept = append(kept, r.standard)
 		}
@@ -213,7 +212,7 @@ func (r *runner) nextRung(ctx context.Context, candidates []*entry, spec *trialS
 		candidates = kept
 		order(candidates)
 	}
-	for _, try := range plan.steps {
+	for _, try := range p.steps {
 		if candidates, err = try(ctx, candidates, spec); err != nil {
 			return candidates, err
 		}
