@@ -304,8 +304,7 @@ func (c *chooser) means(s ColumnStatistics) {
 }
 
 // describe describes number j of the table over rows with those counts of levels.
-func (t *Lookup) describe(s ColumnStatistics, j int) Column {
-	var column Column
+func (t *Lookup) describe(s ColumnStatistics, j int) (column Column) {
 	counts := append(s.Levels[:len(s.Levels):len(s.Levels)], s.Missing)
 	first := true
 	for level, n := range counts {

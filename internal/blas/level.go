@@ -147,8 +147,7 @@ func active() *level { return current.Load() }
 func Level() string { return active().name }
 
 // Levels returns the names that SetLevel accepts on this machine, best first.
-func Levels() []string {
-	var names []string
+func Levels() (names []string) {
 	for _, l := range levels {
 		names = append(names, l.name)
 	}
