@@ -18,6 +18,14 @@ type Chain struct {
 
 func init() { Register("chain", openChain) }
 
+// StepsOf returns the steps of a Chain. Another recipe is its own only step.
+func StepsOf(r Recipe) []Recipe {
+	if c, ok := r.(Chain); ok {
+		return c.Steps
+	}
+	return []Recipe{r}
+}
+
 // New draws the maps. The result is Gridded, a Hasher or Ranged if the last step's map is.
 func (c Chain) New() (Map, error) {
 	if err := c.Validate(); err != nil {

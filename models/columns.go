@@ -122,10 +122,7 @@ func (m *Manifest) Fill() []float32 {
 	if err != nil {
 		return nil
 	}
-	if c, ok := r.(features.Chain); ok {
-		r = c.Steps[0]
-	}
-	if s, ok := r.(preprocess.Standard); ok {
+	if s, ok := features.StepsOf(r)[0].(preprocess.Standard); ok {
 		return s.Mean
 	}
 	return nil

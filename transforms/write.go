@@ -80,8 +80,7 @@ func EmitJSON[T any](emit func([]byte), values ...T) error {
 }
 
 // Sorted returns copies of the elements, sorted.
-func Sorted(next func(*[]byte) bool) [][]byte {
-	var all [][]byte
+func Sorted(next func(*[]byte) bool) (all [][]byte) {
 	var e []byte
 	for next(&e) {
 		all = append(all, bytes.Clone(e))

@@ -119,8 +119,7 @@ func (o *GaussianOptions) Choose(d *kernel.Data) (*kernel.Choice, error) {
 }
 
 // Variants returns the options for each draw.
-func (o *GaussianOptions) Variants() []kernel.Variant {
-	var list []kernel.Variant
+func (o *GaussianOptions) Variants() (list []kernel.Variant) {
 	for i, name := range drawNames {
 		v := *o
 		v.Draw = Draw(i)

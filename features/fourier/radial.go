@@ -87,7 +87,8 @@ func maternAt(p func(t float64) float64, s float64) func([]float64) {
 			}
 			blas.ExpEach(e[:len(chunk)])
 			for i, v := range chunk {
-				if chunk[i] = 0; e[i] != 0 {
+				chunk[i] = 0
+				if e[i] != 0 {
 					chunk[i] = float64(p(v) * e[i])
 				}
 			}

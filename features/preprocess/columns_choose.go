@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/stream"
@@ -42,9 +43,7 @@ type ColumnOptions struct {
 
 // Validate implements kernel.Options.
 func (o ColumnOptions) Validate() error {
-	switch o.Encode {
-	case "", OneHotEncoding, CountEncoding, TargetEncoding:
-	default:
+	if !slices.Contains([]Encoding{"", OneHotEncoding, CountEncoding, TargetEncoding}, o.Encode) {
 		return option.Errorf("encode", "must be onehot, count or target (have %q)", string(o.Encode))
 	}
 	if w := float32(o.Weight); o.Weight != 0 && (!(w > 0x1p-60) || !(w < 0x1p60)) {
@@ -305,8 +304,7 @@ func (c *chooser) means(s ColumnStatistics) {
 }
 
 // describe describes number j of the table over rows with those counts of levels.
-func (t *Lookup) describe(s ColumnStatistics, j int) Column {
-	var column Column
+func (t *Lookup) describe(s ColumnStatistics, j int) (column Column) {
 	counts := append(s.Levels[:len(s.Levels):len(s.Levels)], s.Missing)
 	first := true
 	for level, n := range counts {

@@ -230,8 +230,7 @@ func FitPatchPCA(images []float32, n int, f PatchFit) (PatchPCA, error) {
 		return PatchPCA{}, errors.New("image: FitPatchPCA: the eigenvalues of the covariance did not converge")
 	}
 	var err error
-	r.Basis, err = f.basis(&eigen)
-	if err != nil {
+	if r.Basis, err = f.basis(&eigen); err != nil {
 		return PatchPCA{}, err
 	}
 	return r, r.Validate()

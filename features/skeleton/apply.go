@@ -241,8 +241,7 @@ func (m *Map) gather(turns *[chunk]float32, c int, p []float32) {
 }
 
 // total adds the phases in the order of the codes.
-func total(codes []int32, p []float32) float32 {
-	var sum float32
+func total(codes []int32, p []float32) (sum float32) {
 	for _, c := range codes {
 		sum += p[c]
 	}

@@ -57,8 +57,7 @@ func Find(name string) (Set, bool) {
 }
 
 // Names lists the names of the data sets.
-func Names() []string {
-	var out []string
+func Names() (out []string) {
 	for _, s := range Sets {
 		out = append(out, s.Name)
 	}

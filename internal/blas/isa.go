@@ -147,8 +147,7 @@ func active() *isa { return current.Load() }
 func ISA() string { return active().name }
 
 // ISAs returns the names that SetISA accepts on this machine, best first.
-func ISAs() []string {
-	var names []string
+func ISAs() (names []string) {
 	for _, l := range isas {
 		names = append(names, l.name)
 	}

@@ -27,7 +27,7 @@ func (f *fields) more() bool { return f.at <= len(f.rec) }
 // next is like untrimmed, but returns the text without the spaces around it.
 func (f *fields) next() (text []byte, reason string) {
 	text, reason = f.untrimmed()
-	return trim(text, f.comma), reason
+	return lines.Trim(text, f.comma == '\t'), reason
 }
 
 // untrimmed returns the text of the next field, valid until the next call, or the reason why
@@ -81,18 +81,6 @@ func (f fields) count() (n, at int, reason string) {
 		}
 	}
 	return n, 0, ""
-}
-
-// trim removes spaces from both ends, and tabs unless they separate fields.
-func trim(b []byte, comma byte) []byte {
-	space := func(c byte) bool { return c == ' ' || c == '\t' && comma != '\t' }
-	for len(b) > 0 && space(b[0]) {
-		b = b[1:]
-	}
-	for len(b) > 0 && space(b[len(b)-1]) {
-		b = b[:len(b)-1]
-	}
-	return b
 }
 
 // Records reads the fields of records that are not rows, such as the labels in a separate file.

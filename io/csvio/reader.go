@@ -252,14 +252,14 @@ func (r *reader) put(row []float32, rec []byte, f int, text []byte) *rowio.BadRo
 		return nil
 	}
 	if !utf8.Valid(text) {
-		return r.bad(rec, f, notUTF8(trim(text, r.layout.Comma)))
+		return r.bad(rec, f, notUTF8(lines.Trim(text, r.layout.Comma == '\t')))
 	}
 	reason := r.To[f].Text(row, text)
 	switch {
 	case reason == "":
 		return nil
 	case r.Plain:
-		reason = notNumber(trim(text, r.layout.Comma))
+		reason = notNumber(lines.Trim(text, r.layout.Comma == '\t'))
 	}
 	bad := r.bad(rec, f, reason)
 	bad.NotNumber = r.Plain

@@ -108,8 +108,7 @@ func (s SetAside) Position() string {
 const maxListed = 1000
 
 // Shards cuts the files into shards of about size bytes. The cuts do not change which rows are read.
-func (d *Dataset) Shards(size int64) []Shard {
-	var out []Shard
+func (d *Dataset) Shards(size int64) (out []Shard) {
 	for i := range d.Files {
 		out = append(out, d.cut(i, size)...)
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -47,7 +48,7 @@ func (s *FieldSink) Text(row []float32, text []byte) (reason string) {
 		return ""
 	}
 	if !s.whole {
-		text = trim(text, s.tabs)
+		text = lines.Trim(text, s.tabs)
 	}
 	return s.Sink.Text(row, s.Column, text)
 }
@@ -106,18 +107,6 @@ func (s *FieldSink) Bool(row []float32, v bool) (reason string) {
 	return s.Sink.Text(row, s.Column, truth[0])
 }
 
-// trim removes spaces from both ends, and tabs unless they separate fields.
-func trim(b []byte, tabs bool) []byte {
-	space := func(c byte) bool { return c == ' ' || c == '\t' && !tabs }
-	for len(b) > 0 && space(b[0]) {
-		b = b[1:]
-	}
-	for len(b) > 0 && space(b[len(b)-1]) {
-		b = b[:len(b)-1]
-	}
-	return b
-}
-
 // storedTexts is a Sink that stores the texts of a column and passes the fields on to the next Sink, if there is one.
 type storedTexts struct {
 	null string // stored for a missing value
@@ -174,7 +163,7 @@ func (t *storedTexts) at(i int) []byte {
 // key returns text i as part of a key, which may also be an identifier.
 func (t *storedTexts) key(i int) []byte {
 	if text := t.at(i); t.null == "" || string(text) != t.null {
-		return trim(text, t.next.tabs)
+		return lines.Trim(text, t.next.tabs)
 	}
 	return nil
 }

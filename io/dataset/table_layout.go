@@ -125,14 +125,12 @@ func (l *TableLayout) Role(role schema.Role) int {
 
 // KeyFields returns the fields of the keys of a dataset's rows, followed by those that name their levels.
 func (l *TableLayout) KeyFields(d *Dataset) (fields []int) {
-	switch {
-	case d.Key == nil:
-	case d.Key.By == GroupRole:
-		for _, role := range groups[:len(d.Key.Columns)] {
+	if k := d.Key; k != nil && k.By == GroupRole {
+		for _, role := range groups[:len(k.Columns)] {
 			fields = append(fields, l.Role(role))
 		}
-	default:
-		fields = append(fields, l.Role(d.Key.By))
+	} else if k != nil {
+		fields = append(fields, l.Role(k.By))
 	}
 	if d.Segments != nil {
 		for _, role := range segmentRoles[:len(d.Segments.Columns)] {

@@ -122,7 +122,7 @@ func (f *testFilter) takes(x []float32) bool {
 	case len(f.Columns) == 0:
 		sum = rowio.Hash(f.Seed, x)
 	case f.Key != nil:
-		key, reason := f.Key.RowKey(func(i int) []byte { return trim(f.decisive[i].text(f.at), false) })
+		key, reason := f.Key.RowKey(func(i int) []byte { return lines.Trim(f.decisive[i].text(f.at), false) })
 		if reason != "" {
 			return !f.Test // the reader of the other rows sets this one aside
 		}
@@ -197,7 +197,7 @@ func (t *Tap) keep(kind byte, v float64, text []byte) {
 
 // Text takes a text. A text that is a number has the hash of the number.
 func (t *Tap) Text(row []float32, _ int, text []byte) (reason string) {
-	plain := trim(text, false)
+	plain := lines.Trim(text, false)
 	if v, ok := lines.ParseNumber(plain); ok && exact.Finite(v) {
 		t.Number(v)
 	} else if len(plain) == 0 {

@@ -139,9 +139,7 @@ func (r *reader) object(line []byte) (reason string) {
 // elements stores the values of a list.
 func (r *reader) elements(target listOf) {
 	m := r.member
-	switch m.kind {
-	case null, list:
-	default:
+	if m.kind != null && m.kind != list {
 		r.Check(target.field, fmt.Sprintf("is not a list of %d %s", target.n, dataset.Plural(target.n, "number")))
 		return
 	}

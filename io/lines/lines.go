@@ -338,3 +338,15 @@ func blank(b []byte) bool {
 	}
 	return true
 }
+
+// Trim removes spaces from both ends, and tabs unless tabs separate fields.
+func Trim(b []byte, tabs bool) []byte {
+	space := func(c byte) bool { return c == ' ' || c == '\t' && !tabs }
+	for len(b) > 0 && space(b[0]) {
+		b = b[1:]
+	}
+	for len(b) > 0 && space(b[len(b)-1]) {
+		b = b[:len(b)-1]
+	}
+	return b
+}

@@ -72,8 +72,7 @@ type piece struct {
 }
 
 // pieces returns the intervals in ascending order, within [lo, hi], which holds all numbers.
-func (c *cells) pieces(lo, hi float64) []piece {
-	var all []piece
+func (c *cells) pieces(lo, hi float64) (all []piece) {
 	for _, key := range c.keys() {
 		p := piece{rowio.KeyNumber(key << c.shift), rowio.KeyNumber(key<<c.shift | (1<<c.shift - 1)), c.n[key]}
 		// The ends of an interval beyond all numbers may be no numbers at all.

@@ -126,8 +126,7 @@ func (t *Table) Width() (n int) {
 
 // Names returns the names of the values of a row: the name of the column, followed for a time by a
 // point and the part, such as date.month.
-func (t *Table) Names() []string {
-	var names []string
+func (t *Table) Names() (names []string) {
 	for _, c := range t.Columns {
 		if c.Type != Time {
 			names = append(names, c.Name)
@@ -141,8 +140,7 @@ func (t *Table) Names() []string {
 }
 
 // Owners returns, for each value of a row, the name of its column.
-func (t *Table) Owners() []string {
-	var names []string
+func (t *Table) Owners() (names []string) {
 	for i := range t.Columns {
 		for range t.Columns[i].Width() {
 			names = append(names, t.Columns[i].Name)

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -148,10 +149,7 @@ func holdByName(p string, text []byte) (release func(), err error) {
 		return nil, err
 	}
 	_, err = f.Write(text)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
+	if err = cmp.Or(err, f.Close()); err != nil {
 		disk.Current().Remove(p)
 		return nil, err
 	}

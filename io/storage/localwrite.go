@@ -2,6 +2,7 @@ package storage
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -124,11 +125,7 @@ func writeNew(ctx context.Context, p string, write func(io.Writer) error, sync S
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
-	}()
+	defer func() { err = cmp.Or(err, f.Close()) }()
 	w := writers.Get().(*bufio.Writer)
 	w.Reset(cancelled{ctx, f})
 	if err := write(w); err != nil {

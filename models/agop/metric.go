@@ -24,10 +24,7 @@ type Metric struct {
 // are none. In a join it uses the part with the most features, the first of several. Other parts may be
 // features of only some columns, whose weights say nothing about the others.
 func MetricOf(r features.Recipe) (*Metric, error) {
-	steps := []features.Recipe{r}
-	if c, ok := r.(features.Chain); ok {
-		steps = c.Steps
-	}
+	steps := features.StepsOf(r)
 	if len(steps) == 0 {
 		return nil, nil
 	}

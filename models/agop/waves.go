@@ -33,10 +33,7 @@ type Waves struct {
 // as the only such part of a join; gradients ignore the other parts. The coordinates are those before the
 // metrics directly before the features, so that a metric can be learned that replaces these.
 func WavesOf(r features.Recipe) (*Waves, error) {
-	steps := []features.Recipe{r}
-	if c, ok := r.(features.Chain); ok {
-		steps = c.Steps
-	}
+	steps := features.StepsOf(r)
 	if len(steps) == 0 {
 		return nil, fmt.Errorf("agop: a chain without steps")
 	}
@@ -98,10 +95,7 @@ func WavesAfter(steps []features.Recipe) (*Waves, error) {
 func fourierPart(j preprocess.Join) (steps []features.Recipe, first int, err error) {
 	at := 0
 	for _, p := range j.Parts {
-		recipes := []features.Recipe{p}
-		if c, ok := p.(features.Chain); ok {
-			recipes = c.Steps
-		}
+		recipes := features.StepsOf(p)
 		if paired(recipes[len(recipes)-1]) {
 			if steps != nil {
 				return nil, 0, fmt.Errorf("agop: several parts of a join are Fourier features; want one")

@@ -138,8 +138,7 @@ func Learners() []Definition {
 }
 
 // Names returns the names of Learners.
-func Names() []string {
-	var names []string
+func Names() (names []string) {
 	for _, l := range Learners() {
 		names = append(names, l.Name)
 	}

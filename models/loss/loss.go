@@ -35,8 +35,7 @@ var table = []entry{
 }
 
 // Names lists the losses for classes, or for targets.
-func Names(classes bool) []string {
-	var names []string
+func Names(classes bool) (names []string) {
 	for _, e := range table {
 		if classes && e.classes || !classes && e.targets {
 			names = append(names, e.name)

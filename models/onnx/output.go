@@ -54,8 +54,7 @@ func (g *Graph) targets(m *models.Model, scores string) {
 	g.each(y, v, names)
 }
 
-func prefixed(prefix string, names []string) []string {
-	var out []string
+func prefixed(prefix string, names []string) (out []string) {
 	for _, name := range names {
 		out = append(out, prefix+name)
 	}

@@ -45,8 +45,7 @@ const rounding = 0x1p-44
 
 // Report compares the models by all metrics; RMSE follows MSE. unit is the unit in which errors of numbers
 // were added, such as half the range of the targets. The report is in the original units.
-func (s *Sum) Report(unit float64) []Comparison {
-	var all []Comparison
+func (s *Sum) Report(unit float64) (all []Comparison) {
 	for _, m := range s.metrics {
 		all = append(all, s.compare(m, unit))
 		if m == MSE {

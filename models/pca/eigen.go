@@ -219,8 +219,7 @@ func (b *basis) ritz(keep int) []float64 {
 }
 
 // residuals returns c·q − θ·q for the first pairs among k that have not converged.
-func (b *basis) residuals(values []float64, k int) []float64 {
-	var out []float64
+func (b *basis) residuals(values []float64, k int) (out []float64) {
 	for i := 0; i < k && len(out) < extraVectors*b.d; i++ {
 		r := make([]float64, b.d)
 		copy(r, b.a[i*b.d:])

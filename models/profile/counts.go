@@ -22,7 +22,8 @@ func (c *counts[K]) add(key K, n int64, most int) {
 	if c.Rows == nil {
 		c.Rows = map[K]int64{}
 	}
-	if c.Rows[key] += n; len(c.Rows) > most {
+	c.Rows[key] += n
+	if len(c.Rows) > most {
 		c.Rows, c.Many = nil, true
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
 // stride is the distance between the folds that judge: every second fold is a gap if Options.Gap is set.
@@ -101,12 +103,7 @@ func judging(o *Options, f int) Options {
 
 // ofOneClass reports whether all rows of a sum of classes, except those of weight 0, are of one class.
 func ofOneClass(s *Sum) bool {
-	for _, count := range s.ClassCounts() {
-		if float64(count) == s.Weight() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.ClassCounts(), func(count int64) bool { return float64(count) == s.Weight() })
 }
 
 // rank returns the error by which values of λ are compared; smaller is better.
@@ -149,7 +146,7 @@ func joinTables(judged []*Solution) (table []CVResult, foldErrors [][]float64, t
 		if judged[0].Trials != nil {
 			trial = judged[0].Trials[at]
 		}
-		out.StdErr = standardError(foldMSE)
+		out.StdErr = solver.StandardError(foldMSE)
 		if row.R2 != 0 && variance > 0 && !math.IsInf(variance, 0) {
 			out.R2 = 1 - out.MSE/variance
 		}

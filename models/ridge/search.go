@@ -3,7 +3,6 @@ package ridge
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -86,7 +85,7 @@ func (s *search) run() (best int, coarse bool, err error) {
 	var start int
 	var before func(value int) []float64
 	if s.StartLambda > 0 {
-		start = nearest(s.values, s.StartLambda)
+		start = solver.Nearest(s.values, s.StartLambda)
 	} else {
 		start, before = s.startOnSubset()
 	}
@@ -94,16 +93,6 @@ func (s *search) run() (best int, coarse bool, err error) {
 	d := s.descent()
 	d.Before = before
 	return d.From(start)
-}
-
-// nearest returns the index of the value that is closest to v on a logarithmic scale.
-func nearest(values []float64, v float64) (at int) {
-	for i, l := range values {
-		if math.Abs(math.Log(l/v)) < math.Abs(math.Log(values[at]/v)) {
-			at = i
-		}
-	}
-	return at
 }
 
 // descends reports whether λ is found by a LambdaDescent. Unless StartLambda is set, it starts from a subset
@@ -206,7 +195,7 @@ func (s *search) row(value int) CVResult {
 	unit := s.squareUnit()
 	row.MSE = unit * t.heldOut / t.heldOutRows
 	row.Train = unit * t.train / t.trainRows
-	row.StdErr = unit * standardError(t.means)
+	row.StdErr = unit * solver.StandardError(t.means)
 	row.Folds = len(t.means)
 	row.FoldMSE = unit * t.first
 	row.Rounding = unit * t.rounding / t.heldOutRows
@@ -241,24 +230,6 @@ func scaled(v []float64, by float64) []float64 {
 		out[i] = x * by
 	}
 	return out
-}
-
-// standardError returns the standard error of the mean of the errors of K folds, 0 for one fold. The fits
-// share most of their rows, so the errors vary less than on new data: the variance of the mean is 1/K +
-// 1/(K−1) times the variance of the folds (Nadeau and Bengio 2003).
-func standardError(v []float64) float64 {
-	if len(v) < 2 {
-		return 0
-	}
-	k := float64(len(v))
-	var mean, ss float64
-	for _, x := range v {
-		mean += x / k
-	}
-	for _, x := range v {
-		ss += float64((x - mean) * (x - mean))
-	}
-	return math.Sqrt(ss / (k - 1) * (1/k + 1/(k-1)))
 }
 
 // pick returns the sum of some features, given in ascending order.

@@ -14,9 +14,7 @@ import (
 
 // AutoLambda returns the values of λ to try if none is given: the decades from 1e-8 to 1e-1, for features
 // of norm about 1. Below them the rounding to 8 bits dominates; see LambdaFloor.
-func AutoLambda() []float64 {
-	return []float64{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}
-}
+func AutoLambda() []float64 { return []float64{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1} }
 
 // SmallerLambda returns the values that follow AutoLambda on a grid of 16 bits,
 // tried in order as long as each does better than the one before.
@@ -265,8 +263,8 @@ func Solve(opts Options) (*Solution, error) {
 	if fit.Coarse || opts.ChoiceOnly {
 		return fit, nil
 	}
-	total = folds.total // the search may have completed it
-	if p.rereads() || total.outlines() {
+	total = folds.total // the search may have completed it; an outline lacks tiles
+	if p.rereads() || slices.ContainsFunc(total.tiles, func(t []float64) bool { return t == nil }) {
 		if total, err = p.sumOf(everyFold); err != nil {
 			return nil, err
 		}

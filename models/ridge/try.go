@@ -140,12 +140,11 @@ func (s *search) trialsWithNewFactors(rest []int, far bool) (trials []trial) {
 
 // factors returns the number of shared factors in memory.
 func (s *search) factors() int {
-	var all []*solver.Factor
+	all := map[*solver.Factor]bool{}
 	for _, t := range s.sharedFactors {
-		if t.factor != nil && !slices.Contains(all, t.factor) {
-			all = append(all, t.factor)
-		}
+		all[t.factor] = true
 	}
+	delete(all, nil)
 	return len(all)
 }
 
@@ -286,11 +285,6 @@ func outline(shape Shape) *Sum {
 	})
 	s.cross = make([]float64, shape.Dim*shape.width())
 	return s
-}
-
-// outlines reports whether the sum is an outline.
-func (s *Sum) outlines() bool {
-	return slices.ContainsFunc(s.tiles, func(t []float64) bool { return t == nil })
 }
 
 // tryRereading is tryLambdas with only one sum in memory.

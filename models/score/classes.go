@@ -270,27 +270,24 @@ const borrowed = 2
 // of the rate of independent rows whose number gives the same variance. Without rows the mean is 0, and the
 // interval is 0 to 1.
 func balancedAccuracy(each []totals) (mean, low, high float64) {
-	var k, hits, rows float64
-	for _, t := range each {
-		if t.truth > 0 {
-			k++
-			hits += float64(t.hits)
-			rows += float64(t.truth)
-			mean += ratio(t.hits, t.truth)
-		}
-	}
-	if k == 0 {
+	each = slices.DeleteFunc(slices.Clone(each), func(t totals) bool { return t.truth == 0 })
+	if len(each) == 0 {
 		return 0, 0, 1
 	}
+	var hits, rows float64
+	for _, t := range each {
+		hits += float64(t.hits)
+		rows += float64(t.truth)
+		mean += ratio(t.hits, t.truth)
+	}
+	k := float64(len(each))
 	mean /= k
 	var variance, inverse float64 // variance of the mean and Σ 1/rows, both times k²
 	for _, t := range each {
-		if t.truth > 0 {
-			n := float64(t.truth)
-			p := (float64(t.hits) + float64(borrowed*(hits/rows))) / (n + borrowed)
-			variance += float64(p*(1-p)) / n
-			inverse += 1 / n
-		}
+		n := float64(t.truth)
+		p := (float64(t.hits) + float64(borrowed*(hits/rows))) / (n + borrowed)
+		variance += float64(p*(1-p)) / n
+		inverse += 1 / n
 	}
 	effective := float64(k*k) / inverse
 	if variance > 0 && mean > 0 && mean < 1 {

@@ -3,6 +3,7 @@ package score
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/bochner-ml/bochner/io/wire"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -71,11 +72,10 @@ func (r *ranks) averagePrecision() (mean, low, high float64) {
 	}
 	r.flush()
 	var above [2]int64
-	for i := len(r.cells) - 1; i >= 0; i-- {
-		c := r.cells[i].n
-		if p := float64(c[1]); p > 0 {
+	for _, c := range slices.Backward(r.cells) {
+		if p := float64(c.n[1]); p > 0 {
 			hits, others := float64(above[1]), float64(above[0])
-			value := float64(p * ((hits + p) / (hits + p + others + float64(c[0]))))
+			value := float64(p * ((hits + p) / (hits + p + others + float64(c.n[0]))))
 			mean += value
 			if r.shift == 0 {
 				low += value
@@ -83,12 +83,12 @@ func (r *ranks) averagePrecision() (mean, low, high float64) {
 			} else {
 				// The precision at a row is least if all others of the cell precede its first row, and
 				// greatest if none precedes its last row.
-				low += float64(p * ((hits + 1) / (hits + 1 + others + float64(c[0]))))
+				low += float64(p * ((hits + 1) / (hits + 1 + others + float64(c.n[0]))))
 				high += float64(p * ((hits + p) / (hits + p + others)))
 			}
 		}
-		above[0] += c[0]
-		above[1] += c[1]
+		above[0] += c.n[0]
+		above[1] += c.n[1]
 	}
 	p := float64(n[1])
 	return mean / p, low / p, high / p
@@ -228,8 +228,7 @@ func (r *ranks) curve(points int) []CurvePoint {
 	r.flush()
 	all := []CurvePoint{{Threshold: math.Inf(1), Precision: 1}}
 	var above [2]int64
-	for i := len(r.cells) - 1; i >= 0; i-- {
-		c := r.cells[i]
+	for i, c := range slices.Backward(r.cells) {
 		above[0], above[1] = above[0]+c.n[0], above[1]+c.n[1]
 		low, _ := r.ends(c)
 		p := CurvePoint{float64(low), float64(above[0]) / float64(n[0]), float64(above[1]) / float64(n[1]),

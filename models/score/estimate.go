@@ -59,9 +59,7 @@ func (e Mean) Bounds(confidence float64) (low, high float64) {
 	return e.Mean - e.StdErr*e.inverse(t), e.Mean - e.StdErr*e.inverse(-t)
 }
 
-func (e Mean) student() distuv.StudentsT {
-	return distuv.StudentsT{Sigma: 1, Nu: e.Effective - 1}
-}
+func (e Mean) student() distuv.StudentsT { return distuv.StudentsT{Sigma: 1, Nu: e.Effective - 1} }
 
 // transformed returns g(t) = ((1 + Gt/3)³ − 1)/G + G/6.
 func (e Mean) transformed(t float64) float64 {

@@ -309,7 +309,8 @@ func (k *HeldOutScores) Evaluate(fit int, method Method, weights []float64) (j E
 			continue
 		}
 		curves[r.half()].Apply(p, row, 1)
-		if Likeliest(class[:], weights, p, row, 1, k.outputs); class[0] != r.class {
+		Likeliest(class[:], weights, p, row, 1, k.outputs)
+		if class[0] != r.class {
 			j.Errors++
 			wrong += r.repeats
 		}

@@ -42,7 +42,8 @@ func (k *Keyed[K, P]) Tally(key K) (p P) {
 // merge adds the rows of c, which must have tallies of the same kind.
 func (k *Keyed[K, P]) merge(c *Keyed[K, P]) {
 	for key, p := range c.Tallies {
-		if tally := k.Tally(key); !k.Many {
+		tally := k.Tally(key)
+		if !k.Many {
 			wire.Merge(tally, p)
 		}
 	}

@@ -69,10 +69,9 @@ func (r *ranks) best(by Criterion) (cell int, best float64) {
 	}
 	r.flush()
 	var above [2]int64
-	for i := len(r.cells) - 1; i >= 0; i-- {
-		c := r.cells[i].n
-		above[0] += c[0]
-		above[1] += c[1]
+	for i, c := range slices.Backward(r.cells) {
+		above[0] += c.n[0]
+		above[1] += c.n[1]
 		if v := by.value(above, n); cell < 0 || v > best {
 			best, cell = v, i
 		}

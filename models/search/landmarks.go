@@ -93,9 +93,8 @@ func (v *viewData) chooseLandmarks(main features.Recipe, rows []int) (landmarks.
 
 // finishLandmarks draws landmarks from all rows of the pilot. It stores them and their recipe, without a kernel,
 // in the result.
-func (r *runner) finishLandmarks(to *Result, x *viewData) error {
+func (r *runner) finishLandmarks(to *Result, x *viewData) (err error) {
 	points := landmarks.Distinct(x.x, r.pilot.N, x.d, maxLandmarks(kernel.Count(r.options.Features), r.pilot.N))
-	var err error
 	if to.Landmarks, err = landmarks.Encode(points); err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func (m *learnedMetric) ready() error {
 
 // inMetric returns the rows of a view in a metric. On rungs with exact kernels it keeps them, with their distances,
 // for other trials.
-func (r *runner) inMetric(m *learnedMetric, s *viewData, rung *rung) (*viewData, error) {
+func (r *runner) inMetric(m *learnedMetric, s *viewData, rung *rung) (_ *viewData, err error) {
 	if !rung.exact {
 		return m.apply(s)
 	}
@@ -67,7 +67,6 @@ func (r *runner) inMetric(m *learnedMetric, s *viewData, rung *rung) (*viewData,
 	if m.rows != nil {
 		return m.rows, nil
 	}
-	var err error
 	m.rows, err = m.apply(s)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +104,7 @@ func (r *runner) smooth(e *trialled) bool { return r.kernels[e.Kernel].smooth }
 // metrics tries learned metrics in the view of the best candidate, in the view of the best smooth one, which
 // gains more from them, and in a view with levels. Among many irrelevant columns, levels help only once a metric
 // has found the relevant ones.
-func (r *runner) metrics(ctx context.Context, candidates []*trialled, rung *rung) ([]*trialled, error) {
+func (r *runner) metrics(ctx context.Context, candidates []*trialled, rung *rung) (_ []*trialled, err error) {
 	views := []string{candidates[0].View}
 	smooth := slices.IndexFunc(candidates, func(e *trialled) bool { return e.judged != nil && r.smooth(e) })
 	if smooth >= 0 && candidates[smooth].View != views[0] {
@@ -114,7 +113,6 @@ func (r *runner) metrics(ctx context.Context, candidates []*trialled, rung *rung
 	kinds := []string{diagonalMetric, fullMetric}
 	levels := r.levelsFor(candidates)
 	for _, v := range views {
-		var err error
 		if candidates, err = r.metricsIn(ctx, v, kinds, candidates, rung); err != nil {
 			return candidates, err
 		}
@@ -128,7 +126,7 @@ func (r *runner) metrics(ctx context.Context, candidates []*trialled, rung *rung
 // metricsIn tries metrics of these kinds in a view: first learned from the best smooth candidate there, then from the
 // best one with such a metric, while the loss falls. It skips full metrics if a metric in another view does better.
 func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, candidates []*trialled,
-	rung *rung) ([]*trialled, error) {
+	rung *rung) (_ []*trialled, err error) {
 	first := r.plain(candidates, view)
 	leads := view == candidates[0].View && candidates[0].Metric == noMetric // the best is here, and has no metric
 	if first == nil {
@@ -154,7 +152,6 @@ func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, can
 		if kind == fullMetric && (beaten || r.views[view].d > fullColumns) {
 			continue
 		}
-		var err error
 		if candidates, err = r.rounds(ctx, first, kind, kernels, candidates, rung); err != nil {
 			return candidates, err
 		}

@@ -18,7 +18,7 @@ var pairRoot = agop.Root{Floor: 0.1, Power: 1}
 
 // products tries metrics of columns that matter only together, and then metrics learned from these, if the best
 // candidate leaves much of the labels unexplained.
-func (r *runner) products(ctx context.Context, candidates []*trialled, rung *rung) ([]*trialled, error) {
+func (r *runner) products(ctx context.Context, candidates []*trialled, rung *rung) (_ []*trialled, err error) {
 	view := r.options.Views[0].Name
 	best, smooth := candidates[0], r.plain(candidates, view)
 	if best.judged == nil || smooth == nil || !(best.mean()/rung.scale > float64(unexplained*r.nullLoss(rung))) {
@@ -49,7 +49,6 @@ func (r *runner) products(ctx context.Context, candidates []*trialled, rung *run
 	}
 	candidates = append(candidates, first...)
 	order(first)
-	var err error
 	if first[0].judged != nil && first[0].mean() < roundRatio*best.mean() {
 		kernels := r.kernelsFor(candidates, smooth, rung.exact)
 		candidates, err = r.rounds(ctx, first[0], diagonalMetric, kernels, candidates, rung)
@@ -107,8 +106,7 @@ func (r *runner) weighs(candidates []*trialled, view string, weights []float64) 
 const maxCodes = 3
 
 // codes returns what products are aligned with: targets, codes ±1 of classes, or hashed codes 0, 1 of many classes.
-func (r *runner) codes(train []int) [][]float32 {
-	var out [][]float32
+func (r *runner) codes(train []int) (out [][]float32) {
 	number := 1
 	if r.grid == nil {
 		number = min(r.outputs-1, maxCodes)

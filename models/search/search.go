@@ -67,9 +67,8 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials,
-		Stopped: stopped}
-	return result, r.finish(result, chosen)
+	to := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials, Stopped: stopped}
+	return to, r.finish(to, chosen)
 }
 
 // newRunner checks the pilot, computes its views, and returns the search with its rungs.
@@ -171,7 +170,7 @@ func (r *runner) tryRungs(ctx context.Context, rungs []*rung) ([]*trialled, erro
 	if err != nil {
 		return candidates, err
 	}
-	plans := [maxRungs]rungPlan{
+	plans := [maxRungs]plan{
 		{nil, []step{r.widths(2, 2)}},
 		{r.survivors, []step{r.widths(2, 1)}}, // metrics change the best width
 		{r.finalists, []step{r.widths(math.Sqrt2, 2)}},
@@ -189,8 +188,8 @@ func (r *runner) tryRungs(ctx context.Context, rungs []*rung) ([]*trialled, erro
 	return candidates, nil
 }
 
-// rungPlan has the candidates and steps that a rung tries.
-type rungPlan struct {
+// plan holds the candidates and steps that a rung tries.
+type plan struct {
 	keep  func([]*trialled) []*trialled // the candidates of the rung before to try; nil on the first rung
 	steps []step                        // try new candidates that are derived from them
 }
@@ -200,10 +199,10 @@ type rungPlan struct {
 type step func(ctx context.Context, candidates []*trialled, rung *rung) ([]*trialled, error)
 
 // nextRung tries the best candidates on a rung, and new ones derived from them. It handles errors as a step does.
-func (r *runner) nextRung(ctx context.Context, candidates []*trialled, rung *rung, plan rungPlan) ([]*trialled, error) {
-	if plan.keep != nil {
+func (r *runner) nextRung(ctx context.Context, candidates []*trialled, rung *rung, p plan) (_ []*trialled, err error) {
+	if p.keep != nil {
 		r.spare = nil // memory for other sizes
-		kept := plan.keep(candidates)
+		kept := p.keep(candidates)
 		if !slices.Contains(kept, r.standard) {
 			kept = append(kept, r.standard)
 		}
@@ -213,8 +212,7 @@ func (r *runner) nextRung(ctx context.Context, candidates []*trialled, rung *run
 		candidates = kept
 		order(candidates)
 	}
-	for _, try := range plan.steps {
-		var err error
+	for _, try := range p.steps {
 		if candidates, err = try(ctx, candidates, rung); err != nil {
 			return candidates, err
 		}
@@ -304,7 +302,7 @@ func (r *runner) rougher(ctx context.Context, candidates []*trialled, rung *rung
 
 // climb tries the neighbours of the best candidate, at most limit times, while the loss falls.
 func (r *runner) climb(ctx context.Context, candidates []*trialled, rung *rung, limit int,
-	neighbours func(best Candidate) []Candidate) ([]*trialled, error) {
+	neighbours func(best Candidate) []Candidate) (_ []*trialled, err error) {
 	for range limit {
 		best := candidates[0]
 		var more []*trialled
@@ -315,7 +313,6 @@ func (r *runner) climb(ctx context.Context, candidates []*trialled, rung *rung, 
 				more = append(more, best.with(func(to *Candidate) { *to = c }))
 			}
 		}
-		var err error
 		if candidates, err = r.tryMore(ctx, candidates, more, rung); err != nil || candidates[0] == best {
 			return candidates, err
 		}
@@ -343,7 +340,7 @@ func (r *runner) tried() int {
 }
 
 // finish stores the recipe of the chosen candidate in the result.
-func (r *runner) finish(to *Result, chosen *trialled) error {
+func (r *runner) finish(to *Result, chosen *trialled) (err error) {
 	if chosen.judged == nil {
 		return nil
 	}
@@ -357,7 +354,6 @@ func (r *runner) finish(to *Result, chosen *trialled) error {
 		}
 	}
 	k, x := r.kernels[chosen.Kernel], r.views[chosen.View]
-	var err error
 	joined := chosen.Pair > 0 || chosen.PiecewiseLinear || chosen.Landmarks
 	if chosen.metric != nil {
 		m := chosen.metric[len(chosen.metric)-1]
@@ -381,8 +377,7 @@ func (r *runner) finish(to *Result, chosen *trialled) error {
 		strconv.FormatFloat(to.Width, 'g', -1, 64)); err != nil || !joined {
 		return err
 	}
-	to.Joined, err = r.joinedOf(chosen, max(len(chosen.metric), len(chosen.pairs))-1)
-	if err != nil {
+	if to.Joined, err = r.joinedOf(chosen, max(len(chosen.metric), len(chosen.pairs))-1); err != nil {
 		return err
 	}
 	to.Joined.Kernel = to.Kernel

@@ -18,8 +18,7 @@ const (
 
 // finalists returns the candidates for the last rung besides the default: the best ones that differ in more than
 // widths and rounds and have losses not far from the smallest.
-func (r *runner) finalists(candidates []*trialled) []*trialled {
-	var out []*trialled
+func (r *runner) finalists(candidates []*trialled) (out []*trialled) {
 	kind := func(e *trialled) Candidate {
 		c := e.kind()
 		c.Rounds = 0
@@ -37,8 +36,7 @@ func (r *runner) finalists(candidates []*trialled) []*trialled {
 // survivors returns the candidates for the second rung besides the default: the best, the best of each family, the best
 // smooth one in the view of the best, and then others by their loss until there are maxSurvivors. At most two
 // differ only in width.
-func (r *runner) survivors(candidates []*trialled) []*trialled {
-	var out []*trialled
+func (r *runner) survivors(candidates []*trialled) (out []*trialled) {
 	count := map[Candidate]int{}
 	families := map[string]bool{}
 	smooth := false

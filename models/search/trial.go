@@ -248,11 +248,10 @@ func (t *foldTrial) run(start []float64) (*solved, error) {
 type scorer func(lambda float64, scores []float32) error
 
 // scorer returns the scorer of the candidate, with an exact kernel or with features.
-func (t *foldTrial) scorer() (scorer, error) {
+func (t *foldTrial) scorer() (_ scorer, err error) {
 	e, rung := t.e, t.rung
 	k, x := t.kernels[e.Kernel], t.views[e.View]
 	if e.metric != nil {
-		var err error
 		if x, err = t.inMetric(e.metric[t.fold], x, rung); err != nil {
 			return nil, err
 		}
@@ -272,7 +271,7 @@ func (t *foldTrial) scorer() (scorer, error) {
 	radial := fourier.RadialOf(recipe)
 	isExact := rung.exact && radial != nil
 	if isExact && !rung.drawn {
-		return t.scorerOfKernel(radial, x, width)
+		return t.scorerOfMatrix(func() error { return t.computeMatrix(radial, x, width) })
 	}
 	if e.Landmarks {
 		if recipe, err = x.chooseLandmarks(recipe, rung.train[t.fold]); err != nil {
@@ -288,7 +287,7 @@ func (t *foldTrial) scorer() (scorer, error) {
 		x = t.views[e.View] // the joined recipe contains the metric
 	}
 	if isExact {
-		return t.scorerOfProducts(recipe, x)
+		return t.scorerOfMatrix(func() error { return t.drawMatrix(recipe, x) })
 	}
 	return t.scorerOfFeatures(recipe, x)
 }
@@ -304,35 +303,21 @@ func (t *foldTrial) scorerOfFeatures(recipe features.Recipe, x *viewData) (score
 	return func(lambda float64, scores []float32) error { return f.scores(lambda, phi, len(judge), scores) }, nil
 }
 
-// scorerOfKernel fits the closed form of a kernel, and of the additional features.
-func (t *foldTrial) scorerOfKernel(radial *fourier.Radial, x *viewData, width float64) (scorer, error) {
-	if !t.sharesMatrix() {
-		near := x.distances(t.kernels[t.e.Kernel].distance, t.rung.rows, t.threads)
-		t.e.matrix = newKernelMatrix(radial.At, near, width, grow(&t.memory.all, triangle(near.N)))
-		if err := t.addJoined(); err != nil {
+// scorerOfMatrix fits the kernel matrix. compute sets it, unless an earlier fold has the same one.
+func (t *foldTrial) scorerOfMatrix(compute func() error) (scorer, error) {
+	if t.e.matrix == nil || t.e.metric != nil || t.e.pairs != nil || t.e.Landmarks {
+		if err := compute(); err != nil {
 			return nil, err
 		}
 	}
-	return t.scorerOfMatrix(), nil
+	return newExactRidge(t.e.matrix, t.rung.train[t.fold], t.rung.judge[t.fold], t.labels, t.memory, t.threads).scores, nil
 }
 
-// scorerOfProducts fits a kernel matrix of the inner products of the features of a recipe.
-func (t *foldTrial) scorerOfProducts(recipe features.Recipe, x *viewData) (scorer, error) {
-	if !t.sharesMatrix() {
-		if err := t.drawMatrix(recipe, x); err != nil {
-			return nil, err
-		}
-	}
-	return t.scorerOfMatrix(), nil
-}
-
-// sharesMatrix reports whether an earlier fold has computed the kernel matrix.
-func (t *foldTrial) sharesMatrix() bool {
-	return t.e.matrix != nil && t.e.metric == nil && t.e.pairs == nil && !t.e.Landmarks
-}
-
-func (t *foldTrial) scorerOfMatrix() scorer {
-	return newExactRidge(t.e.matrix, t.rung.train[t.fold], t.rung.judge[t.fold], t.labels, t.memory, t.threads).scores
+// computeMatrix sets the kernel matrix to the closed form of a kernel, plus the kernels of the additional features.
+func (t *foldTrial) computeMatrix(radial *fourier.Radial, x *viewData, width float64) error {
+	near := x.distances(t.kernels[t.e.Kernel].distance, t.rung.rows, t.threads)
+	t.e.matrix = newKernelMatrix(radial.At, near, width, grow(&t.memory.all, triangle(near.N)))
+	return t.addJoined()
 }
 
 // variance returns the weighted variance of the targets of those rows, scaled by the range of all targets. It is
@@ -396,8 +381,7 @@ func rungSizes(n int) []int {
 
 // newRungs returns the rungs, given the folds of the rows. A fold is judged by a fit to the other folds
 // or, if ordered is true, to later folds only. At least two folds must have rows.
-func newRungs(folds []uint8, ordered bool) []*rung {
-	var out []*rung
+func newRungs(folds []uint8, ordered bool) (out []*rung) {
 	for _, i := range rungSizes(len(folds)) {
 		size := sizes[i]
 		rung := &rung{features: size.features, exact: size.exact, factor: 10, steps: 1}

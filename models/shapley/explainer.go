@@ -59,19 +59,12 @@ func NewExact(r features.Recipe, l *linear.Model, columns []Column, background [
 			columnOf = append(columnOf, g)
 		}
 	}
-	steps := []features.Recipe{r}
-	if c, ok := r.(features.Chain); ok {
-		steps = c.Steps
-	}
+	steps := features.StepsOf(r)
 	parts := [][]features.Recipe{steps}
 	if j, ok := steps[len(steps)-1].(preprocess.Join); ok {
 		parts = nil
 		for _, p := range j.Parts {
-			recipes := []features.Recipe{p}
-			if c, ok := p.(features.Chain); ok {
-				recipes = c.Steps
-			}
-			parts = append(parts, append(steps[:len(steps)-1:len(steps)-1], recipes...))
+			parts = append(parts, append(steps[:len(steps)-1:len(steps)-1], features.StepsOf(p)...))
 		}
 	}
 	first := 0

@@ -146,8 +146,7 @@ func (r *round) direct(s *state, c int) {
 }
 
 // dot returns x·y, summed in order.
-func dot(x, y []float64) float64 {
-	var sum float64
+func dot(x, y []float64) (sum float64) {
 	for i, v := range x {
 		sum += float64(v * y[i])
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -138,9 +139,7 @@ func spool(name string, in io.Reader) error {
 		return err
 	}
 	n, err := io.Copy(file, io.LimitReader(in, maxStdin+1))
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
+	err = cmp.Or(err, file.Close())
 	switch {
 	case err != nil:
 		return fmt.Errorf("reading standard input: %w", err)

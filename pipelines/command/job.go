@@ -131,11 +131,7 @@ func startJob(cmd *cobra.Command, args []string, data *dataset.Options, opts *op
 		return err
 	}
 	result, err := run(cmd, args)
-	err = report(cmd, result, err)
-	if removed := remove(); err == nil {
-		err = removed
-	}
-	return err
+	return cmp.Or(report(cmd, result, err), remove())
 }
 
 // isSet reports whether the command has a boolean flag of that name and it is true.

@@ -115,8 +115,7 @@ func groupOf(b *rowio.Block, i int) uint64 {
 }
 
 // newSlices returns empty slices for each column, of a classifier or, with 0 classes, of a regression.
-func newSlices(columns []Slice, classes int) []score.Slices {
-	var all []score.Slices
+func newSlices(columns []Slice, classes int) (all []score.Slices) {
 	for range columns {
 		all = append(all, *score.NewSlices(classes))
 	}

@@ -1,6 +1,7 @@
 package disktest
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path"
@@ -61,10 +62,7 @@ func (f *Fault) do(op, name string, call func() error) error {
 	if _, done := errors.AsType[*Done](err); err != nil && !done {
 		return err
 	}
-	if failed := call(); err == nil {
-		return failed
-	}
-	return err
+	return cmp.Or(err, call())
 }
 
 // reads has the calls that neither write nor sync.

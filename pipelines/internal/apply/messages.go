@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -300,9 +301,7 @@ func (f *messageFeed) close() (err error) {
 		err = f.source.Close()
 	}
 	for _, sink := range f.sinks {
-		if closeErr := sink.Close(); err == nil {
-			err = closeErr
-		}
+		err = cmp.Or(err, sink.Close())
 	}
 	return err
 }

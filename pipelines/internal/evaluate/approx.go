@@ -101,8 +101,7 @@ func measureErrors(r features.Recipe, exact []float64, x []float32, n, threads i
 }
 
 // compareErrors returns the errors of estimates of the kernel's values, pair by pair.
-func compareErrors(exact, estimates []float64) approximationErrors {
-	var e approximationErrors
+func compareErrors(exact, estimates []float64) (e approximationErrors) {
 	for i, k := range exact {
 		d := math.Abs(estimates[i] - k)
 		e.MAE += d

@@ -187,7 +187,8 @@ func SweepWorkDirs(ctx context.Context, pattern string) error {
 		if errors.Is(lockErr, storage.ErrBusy) {
 			continue
 		}
-		if err = errors.Join(err, lockErr); lockErr == nil {
+		err = errors.Join(err, lockErr)
+		if lockErr == nil {
 			err = errors.Join(err, w.remove(ctx))
 			unlock()
 		}

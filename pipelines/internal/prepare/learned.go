@@ -30,11 +30,8 @@ const LearnedFormat = 1
 
 // LearnedName describes the kernel.
 func LearnedName(f *results.Learned, recipe features.Recipe) string {
-	last := recipe
-	if chain, ok := recipe.(features.Chain); ok {
-		last = chain.Steps[len(chain.Steps)-1]
-	}
-	r, ok := last.(learned.Recipe)
+	steps := features.StepsOf(recipe)
+	r, ok := steps[len(steps)-1].(learned.Recipe)
 	if !ok {
 		return "harmonic kernel, " + report.Counted(f.Features, "harmonic")
 	}

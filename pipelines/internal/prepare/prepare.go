@@ -59,9 +59,7 @@ func LoadKernel(ctx context.Context, o *options.Prepare) (err error) {
 
 // Validate returns a usage error if an option is invalid for any data.
 func Validate(o options.Prepare) error {
-	switch o.Task {
-	case "", options.TaskAuto, models.Classification, models.Regression:
-	default:
+	if !slices.Contains([]models.Task{"", options.TaskAuto, models.Classification, models.Regression}, o.Task) {
 		return exit.Usagef("--task must be auto, classification or regression (have %q)", o.Task)
 	}
 	if err := CheckFraction(o.MaxBadFraction); err != nil {

@@ -108,8 +108,7 @@ type terms struct {
 }
 
 // Memory estimates the memory of a training run: the largest of phases that follow each other.
-func (o Options) Memory(f Facts, e engine.Engine, readers int) results.Memory {
-	var m results.Memory
+func (o Options) Memory(f Facts, e engine.Engine, readers int) (m results.Memory) {
 	var searched int64
 	if o.Searching() {
 		more := max(0, f.Patches-f.Scaled)

@@ -55,8 +55,7 @@ func landmarkRows(rows int64, features int) bool {
 
 // Kernels returns the kernels that a search may choose from: the given ones whose width is not set.
 // It returns nil if the width of the first is set.
-func Kernels(given []kernel.Options) []kernel.Options {
-	var out []kernel.Options
+func Kernels(given []kernel.Options) (out []kernel.Options) {
 	for i, k := range given {
 		if widthUnset(k) {
 			out = append(out, k)
@@ -96,8 +95,7 @@ func SetsFeatures(k kernel.Options) bool {
 
 // Families returns the kernels that a search chooses from if the user gives none, from the
 // smoothest to the roughest.
-func Families() []kernel.Options {
-	var out []kernel.Options
+func Families() (out []kernel.Options) {
 	for _, name := range []string{"gaussian", "matern", "exponential 1.4", "exponential 1", "laplace", "exponential 0.7"} {
 		name, exponent, has := strings.Cut(name, " ")
 		f, err := kernel.Lookup(name)

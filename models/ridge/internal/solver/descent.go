@@ -275,3 +275,31 @@ func (d *LambdaDescent) failure() error {
 	}
 	panic("solver: no value has failed")
 }
+
+// Nearest returns the index of the value that is closest to v on a logarithmic scale.
+func Nearest(values []float64, v float64) (at int) {
+	for i, l := range values {
+		if math.Abs(math.Log(l/v)) < math.Abs(math.Log(values[at]/v)) {
+			at = i
+		}
+	}
+	return at
+}
+
+// StandardError returns the standard error of the mean of the errors of K folds, 0 for one fold. The fits
+// share most of their rows, so the errors vary less than on new data: the variance of the mean is 1/K +
+// 1/(K−1) times the variance of the folds (Nadeau and Bengio 2003).
+func StandardError(v []float64) float64 {
+	if len(v) < 2 {
+		return 0
+	}
+	k := float64(len(v))
+	var mean, ss float64
+	for _, x := range v {
+		mean += x / k
+	}
+	for _, x := range v {
+		ss += float64((x - mean) * (x - mean))
+	}
+	return math.Sqrt(ss / (k - 1) * (1/k + 1/(k-1)))
+}

@@ -78,8 +78,7 @@ func StoresRows(shape Shape, rows int64) bool {
 
 // FeatureSubset returns the features of the subset, ascending: the first of each tile, so that all kinds of features
 // are in it, whether kinds alternate or are contiguous.
-func FeatureSubset(dim int) []int {
-	var subset []int
+func FeatureSubset(dim int) (subset []int) {
 	for i := 0; i*blas.TileDim < dim; i++ {
 		rows := blas.TileRows(dim, i)
 		for j := range (rows + SubsetShare - 1) / SubsetShare {
