@@ -33,7 +33,7 @@ var skewedLosses = []lossLaw{
 	}, true},
 }
 
-// counted says how the rows of a sample are counted.
+// counted describes how the rows of a sample are counted.
 type counted struct {
 	name     string
 	rows     int // of a group
