@@ -95,8 +95,8 @@ func (m *Model) Resolution(output int) float64 {
 // [K, D], and "intercept", [K], both F32. Equal models give equal bytes.
 func WriteWeights(w io.Writer, l *linear.Model) error {
 	return safetensors.Write(w, nil, []safetensors.Tensor{
-		safetensors.Of("weights", l.W, l.K, l.D),
-		safetensors.Of("intercept", l.B, l.K),
+		safetensors.NewTensor("weights", l.W, l.K, l.D),
+		safetensors.NewTensor("intercept", l.B, l.K),
 	})
 }
 

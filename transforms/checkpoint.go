@@ -189,7 +189,8 @@ func (sc *Scan) Continue(ctx context.Context) (rows int64, err error) {
 			if err != nil {
 				return rows, err
 			}
-			rows, covered = rows+c.Rows, from+c.Shards
+			rows += c.Rows
+			covered = from + c.Shards
 			if from > 0 {
 				sc.Cuts[element] = append(sc.Cuts[element], from)
 			}

@@ -62,7 +62,7 @@ func (r Identity) Validate() error {
 			return fmt.Errorf("linear: Identity: bound must be a number > 0 within float32 (have %v)", r.Bound)
 		}
 		if len(r.Low)+len(r.High) > 0 {
-			return fmt.Errorf("linear: Identity: bound and ranges are mutually exclusive; give one of them")
+			return fmt.Errorf("linear: Identity: bound cannot be used with ranges; give one of them")
 		}
 		return nil
 	}

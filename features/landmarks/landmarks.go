@@ -29,7 +29,8 @@ func Distinct(x []float32, n, d, count int) *Set {
 		row := x[i*d : (i+1)*d]
 		if key := rowio.Hash(0, row); !seen[key] {
 			seen[key] = true
-			r.Count, r.X = r.Count+1, append(r.X, row...)
+			r.Count++
+			r.X = append(r.X, row...)
 		}
 	}
 	return r
@@ -40,7 +41,7 @@ func (r *Set) validate() error {
 	case r.In < 1 || r.In > rowio.MaxDim:
 		return fmt.Errorf("rows must have 1 to %d values (have %d)", rowio.MaxDim, r.In)
 	case r.Count < 1 || r.Count > maxValues/r.In:
-		return fmt.Errorf("must be 1 to %d rows (have %d)", maxValues/r.In, r.Count)
+		return fmt.Errorf("the number of rows must be 1 to %d (have %d)", maxValues/r.In, r.Count)
 	case len(r.X) != r.Count*r.In:
 		return fmt.Errorf("%d values for %d rows of length %d", len(r.X), r.Count, r.In)
 	}
@@ -58,7 +59,7 @@ func Encode(r *Set) ([]byte, error) {
 	if err := r.validate(); err != nil {
 		return nil, fmt.Errorf("landmarks: %w", err)
 	}
-	return safetensors.Encode(nil, safetensors.Of("landmarks", r.X, r.Count, r.In)), nil
+	return safetensors.Encode(nil, safetensors.NewTensor("landmarks", r.X, r.Count, r.In)), nil
 }
 
 // Decode decodes what Encode returned. It fails if data is not such a file, or if sizes or values are

@@ -76,7 +76,7 @@ func (r Bins) Validate() error {
 		out += r.size(c)
 	}
 	if out < 1 || out > maxBinFeatures {
-		return fmt.Errorf("bins: there must be 1 to %d features (have %d)", maxBinFeatures, out)
+		return fmt.Errorf("bins: the number of features must be 1 to %d (have %d)", maxBinFeatures, out)
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func (s *Slot) width() int {
 // Validate returns an error that names the invalid slot and field.
 func (r Columns) Validate() error {
 	if len(r.Slots) < 1 || len(r.Slots) > rowio.MaxDim {
-		return fmt.Errorf("columns: slots: there must be 1 to %d (have %d)", rowio.MaxDim, len(r.Slots))
+		return fmt.Errorf("columns: the number of slots must be 1 to %d (have %d)", rowio.MaxDim, len(r.Slots))
 	}
 	if r.CrossFit != nil {
 		if err := r.CrossFit.validate(); err != nil {

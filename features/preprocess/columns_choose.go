@@ -144,9 +144,11 @@ func ColumnBounds(t *schema.Table, o ColumnOptions, outputs int) (numbers, short
 		case c.Type == schema.Category && o.encodingOf(c) == TargetEncoding:
 			numbers += outputs
 		case c.Type == schema.Category:
-			groups, hot = groups+1, hot+c.Values()+1
+			groups++
+			hot += c.Values() + 1
 		case c.Type == schema.Boolean:
-			groups, hot = groups+1, hot+3
+			groups++
+			hot += 3
 		default:
 			numbers += c.Width() + 1
 		}

@@ -133,7 +133,8 @@ func (r HoG) Validate() error {
 		return fmt.Errorf("image: HoG: orientations must be 1 to 180 (have %d)", r.Orientations)
 	}
 	if _, out := r.Dims(); out > rowio.MaxDim {
-		return fmt.Errorf("image: HoG: %d features, limit is %d; use larger cells or fewer orientations", out, rowio.MaxDim)
+		return fmt.Errorf("image: HoG: %d features; the limit is %d: use larger cells or fewer orientations", out,
+			rowio.MaxDim)
 	}
 	return nil
 }

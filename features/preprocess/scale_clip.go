@@ -26,7 +26,7 @@ func (r Clip) New() (features.Map, error) {
 			dst, at := dst[:len(x)], at[:len(x)]
 			for j, v := range x {
 				switch a := at[j]; {
-				case a == 0:
+				case a == 0: // not clipped
 				case v > a:
 					v = a
 				case v < -a:

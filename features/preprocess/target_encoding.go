@@ -223,9 +223,9 @@ func (t *LabelSums) Code(c *wire.Coder) {
 		all += cut.Parts * (e.Values + 1) * max(classes, 2)
 		c.Check(all <= c.Left()) // a sum takes at least a byte
 	})
-	if c.Check(all <= c.Left()); c.Reading() {
+	if c.Check(all <= c.Left()) && c.Reading() {
 		u, err := NewLabelSums(cut, classes, categories)
-		if c.Check(err == nil); err != nil {
+		if !c.Check(err == nil) {
 			return
 		}
 		*t = *u

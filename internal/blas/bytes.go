@@ -190,7 +190,8 @@ func (b *Bytes) setRows(n int) {
 func (b *Bytes) quads(panel, q, n int) []int8 {
 	at, data := panel*panelBytes+q*64, b.data
 	if at >= len(data) && n > 0 {
-		at, data = at-len(data), b.high.data
+		at -= len(data)
+		data = b.high.data
 	}
 	return data[at : at+n*64]
 }

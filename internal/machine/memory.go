@@ -127,7 +127,7 @@ func groups(root fs.FS) []group {
 		}
 		g := group{"sys/fs/cgroup", "memory.max", "memory.current", "memory.stat", "inactive_file"}
 		switch {
-		case parts[1] == "":
+		case parts[1] == "": // version 2
 		case slices.Contains(strings.Split(parts[1], ","), "memory"):
 			g = group{"sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat",
 				"total_inactive_file"}

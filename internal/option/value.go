@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding"
 	"encoding/csv"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -240,7 +241,7 @@ func Wrong(kind, text string) error {
 
 // tooLarge returns an addition to a message if err means that a number is out of range.
 func tooLarge(err error) string {
-	if n, ok := err.(*strconv.NumError); ok && n.Err == strconv.ErrRange {
+	if errors.Is(err, strconv.ErrRange) {
 		return " that fits into 64 bits"
 	}
 	return ""

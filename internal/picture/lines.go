@@ -155,7 +155,7 @@ func (l Lines) add(p *Chart, s Series, i int) error {
 		line.Dashes, line.Color = []vg.Length{vg.Points(4), vg.Points(3)}, palette[len(palette)-1]
 	}
 	switch {
-	case !known(s.Low):
+	case !known(s.Low): // no intervals
 	case l.Bands && len(s.X) > 1:
 		band, err := plotter.NewPolygon(l.band(s))
 		if err != nil {

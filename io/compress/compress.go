@@ -156,7 +156,7 @@ func (r *reader) Read(p []byte) (int, error) {
 }
 
 func (r *reader) Close() error {
-	if r.err == errClosed {
+	if errors.Is(r.err, errClosed) {
 		return nil
 	}
 	r.err = errClosed

@@ -150,8 +150,7 @@ func (c Choice) setFeatures(l *TableLayout, p *places, what []schema.Role) error
 			case what[f] == "" || what[f] == feature:
 				what[f] = feature
 			case !pattern:
-				return fmt.Errorf("column %s is the %s, so it cannot be a feature",
-					Quote(l.Columns[f]), what[f])
+				return fmt.Errorf("column %s is the %s, so it cannot be a feature", Quote(l.Columns[f]), what[f])
 			}
 		}
 	}
@@ -172,12 +171,10 @@ func (c Choice) setFeatures(l *TableLayout, p *places, what []schema.Role) error
 		}
 	}
 	switch d := len(l.Features); {
-	case d == 0 && len(c.Drop) > 0:
-		return errors.New("no column is left to be a feature")
-	case d == 0 && len(l.Roles) > 0:
-		return errors.New("no column besides the label, the weight, the id and the time")
-	case d == 0:
+	case d == 0 && len(l.Columns) == 1 && len(c.Drop) == 0:
 		return errors.New("the label is the only column")
+	case d == 0:
+		return fmt.Errorf("no feature columns: all %d columns have another role or are dropped", len(l.Columns))
 	case d > rowio.MaxDim:
 		return fmt.Errorf("%d feature columns; the limit is %d", d, rowio.MaxDim)
 	}

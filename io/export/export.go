@@ -120,7 +120,8 @@ func Join(w io.Writer, format string, columns []Column, parts []Part) error {
 			return err
 		}
 		_, err = io.Copy(w, r)
-		if r.Close(); err != nil {
+		r.Close()
+		if err != nil {
 			return err
 		}
 	}

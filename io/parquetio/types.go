@@ -74,7 +74,7 @@ func (e *element) putFunc() putFunc {
 		}
 	case meta.FixedArray:
 		switch {
-		case e.Length < 1 || e.Length > maxFixed:
+		case e.Length < 1 || e.Length > maxFixed: // cannot be read
 		case e.Logical == meta.LogicalDecimal:
 			return decimal
 		case e.Logical == meta.LogicalUUID && e.Length == 16:

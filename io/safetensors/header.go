@@ -55,7 +55,8 @@ func parse(header []byte) (meta map[string]string, tensors []Info, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if p.space(); p.i < len(p.b) {
+	p.space()
+	if p.i < len(p.b) {
 		return nil, nil, p.errorf("only spaces may follow the last }")
 	}
 	return meta, tensors, nil

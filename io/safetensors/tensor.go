@@ -74,7 +74,7 @@ func product(shape []int) (n int, ok bool) {
 	return n, true
 }
 
-// Tensor is a named array to be written. It is made by [Of].
+// Tensor is a named array to be written. It is made by [NewTensor].
 type Tensor struct {
 	name  string
 	shape []int
@@ -83,9 +83,9 @@ type Tensor struct {
 	slice func(lo, hi int) any // []T of the values lo to hi
 }
 
-// Of returns a tensor of a row-major array, whose memory it shares. No shape at all means a single
-// number. Of panics if the length of data is not the product of the shape.
-func Of[T Value](name string, data []T, shape ...int) Tensor {
+// NewTensor returns a tensor of a row-major array, whose memory it shares. No shape at all means a single
+// number. NewTensor panics if the length of data is not the product of the shape.
+func NewTensor[T Value](name string, data []T, shape ...int) Tensor {
 	if n, ok := product(shape); !ok || n != len(data) {
 		panic("safetensors: shape does not fit the length of the data")
 	}
@@ -171,7 +171,7 @@ func header(meta map[string]string, tensors []Tensor) ([]byte, error) {
 	for _, t := range tensors {
 		switch {
 		case t.slice == nil:
-			panic("safetensors: tensor is not made by Of")
+			panic("safetensors: tensor is not made by NewTensor")
 		case t.name == metadataKey:
 			return nil, fmt.Errorf("safetensors: tensor %q: the name is taken by the metadata", t.name)
 		case seen[t.name]:

@@ -114,10 +114,11 @@ func (c *cells) code(w *wire.Coder, limit int, numbers uint64) {
 	wire.Each(w, &keys, limit, func(key *uint64) {
 		*key = w.Uvarint(*key, math.MaxUint64>>c.shift)
 		n := w.Uvarint(uint64(c.n[*key]), numbers)
-		if w.Check(n > 0 && (len(c.n) == 0 || *key > last)); w.Reading() {
+		if w.Check(n > 0 && (len(c.n) == 0 || *key > last)) && w.Reading() {
 			c.count(*key, int64(n))
 		}
-		numbers, last = numbers-n, *key
+		numbers -= n
+		last = *key
 	})
 	w.Check(len(c.n) > 0 && numbers == 0)
 }

@@ -65,7 +65,8 @@ func (c *columnCounts) code(w *wire.Coder, cells int) {
 		if e.size > maxLevelText {
 			w.Uint64(&e.hash)
 		}
-		if take(&e.n); !w.Reading() {
+		take(&e.n)
+		if !w.Reading() {
 			return
 		}
 		w.Check(e.size > 0 && e.n > 0 && c.keeps(e.hash) && c.levels.add(e.hash, stored, e.size, e.n))

@@ -51,7 +51,8 @@ func Infer(s *Survey, h Hints) (*Description, []Note, error) {
 		}
 	}
 	if h.MaxLevels < 0 || h.MaxLevels > MaxLevels {
-		return nil, nil, fmt.Errorf("schema: %d levels at most; want 1 to %d", h.MaxLevels, MaxLevels)
+		return nil, nil, fmt.Errorf("schema: max_levels must be 1 to %d, or 0 to choose (have %d)", MaxLevels,
+			h.MaxLevels)
 	}
 	plain := true
 	for i := range s.columns {
@@ -265,7 +266,7 @@ func (in *inference) numberNotes(i int, asked bool) {
 	switch unit := s.unit(); {
 	case unit != "":
 		in.note(i, doubtUnit, "%d of %d with %s", s.Units[unit], s.Texts, unit)
-	case asked:
+	case asked: // the type is not in doubt
 	case s.LeadingZeros > 0:
 		in.note(i, doubtZeros, "%d of %d", s.LeadingZeros, s.Texts)
 	case all && s.Distinct > 2 && s.Distinct <= maxValues && s.Texts >= 5*s.Distinct:
@@ -342,7 +343,7 @@ func (in *inference) decideLevels(i int, asked bool) {
 		in.note(i, doubtUnits, "such as %s", Quote(s.odd))
 	case s.datelike():
 		in.note(i, doubtDates, "such as %s", Quote(s.odd))
-	case s.Numbers*20 < s.Texts:
+	case s.Numbers*20 < s.Texts: // so few numbers may be levels
 	case s.codes == 0 && len(s.absent) > 0:
 		in.absentNote(i, doubtWords, "%d of %d are numbers", s.Numbers, s.Texts)
 	default:

@@ -280,7 +280,8 @@ func (c *LabelCounts) Code(w *wire.Coder) {
 			}
 		}
 		codeText(w, &e.label, MaxLabel)
-		if w.Counts(&e.n); kind == weights {
+		w.Counts(&e.n)
+		if kind == weights {
 			w.Part(&sum)
 		}
 		total += e.n
@@ -289,7 +290,8 @@ func (c *LabelCounts) Code(w *wire.Coder) {
 		if !w.Reading() {
 			return
 		}
-		if c.add(e.label, e.n); kind == weights {
+		c.add(e.label, e.n)
+		if kind == weights {
 			c.weights = append(c.weights, sum)
 		}
 	})

@@ -237,7 +237,8 @@ func Alike(texts []string) string {
 	}
 	var groups []string
 	for _, same := range looks {
-		if slices.Sort(same); len(same) > 1 {
+		slices.Sort(same)
+		if len(same) > 1 {
 			for i, text := range same {
 				same[i] = strconv.QuoteToASCII(fmt.Sprintf("%.40s", text))
 			}

@@ -169,7 +169,8 @@ func (t *Table) String() string {
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		count[c.Type]++
-		levels, buckets = levels+len(c.Levels), buckets+c.Buckets
+		levels += len(c.Levels)
+		buckets += c.Buckets
 	}
 	var parts, details []string
 	add := func(to *[]string, n int, one, many string) {
@@ -211,7 +212,7 @@ func (t *Table) plain() bool {
 // damaged file.
 func (t *Table) Validate() error {
 	if len(t.Columns) == 0 || len(t.Columns) > rowio.MaxDim {
-		return fmt.Errorf("schema: %d columns; there must be 1 to %d", len(t.Columns), rowio.MaxDim)
+		return fmt.Errorf("schema: the number of columns must be 1 to %d (have %d)", rowio.MaxDim, len(t.Columns))
 	}
 	for i := range t.Columns {
 		if err := t.Columns[i].validate(); err != nil {

@@ -70,7 +70,8 @@ func (l local) list(ctx context.Context, pattern string, bad reportFunc) ([]Obje
 		case errors.Is(err, ErrChanged):
 			err = nil // the next listing has it as it is then
 		case errors.Is(err, syscall.EISDIR) && (named || bad == nil):
-			dirs, err = dirs+1, nil
+			dirs++
+			err = nil
 		case errors.Is(err, syscall.EISDIR):
 			err = DirectoryError(name)
 		case err != nil:

@@ -177,11 +177,14 @@ func Join(dir string, elem ...string) string {
 // Within reports whether name is the directory or something in it, whatever links are in
 // the two names.
 func Within(name, dir string) (bool, error) {
-	var err error
-	if name, err = resolved(name); err == nil {
-		dir, err = resolved(dir)
+	name, err := resolved(name)
+	if err != nil {
+		return false, err
 	}
-	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/"), err
+	if dir, err = resolved(dir); err != nil {
+		return false, err
+	}
+	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/"), nil
 }
 
 // resolved is Abs with the links of the existing part of the name resolved.

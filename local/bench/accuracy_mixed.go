@@ -84,7 +84,8 @@ func (t *dataset) splitColumns(halves *[2]bytes.Buffer) error {
 		}
 	}
 	for _, of := range w {
-		if of.Flush(); of.Error() != nil {
+		of.Flush()
+		if of.Error() != nil {
 			return of.Error()
 		}
 	}

@@ -82,7 +82,8 @@ func (w work) timed(count int) (cpu, wall time.Duration) {
 		c, t := cpuTime(), time.Now()
 		w.call()
 		if i > 0 {
-			cpu, wall = cpu+cpuTime()-c, wall+time.Since(t)
+			cpu += cpuTime() - c
+			wall += time.Since(t)
 		}
 	}
 	return cpu, wall

@@ -55,7 +55,7 @@ func newLearner(o options, files iterative.Files) (*learner, error) {
 	case !(o.Tolerance > 0 && o.Tolerance <= 1):
 		return nil, fmt.Errorf("cg: the tolerance is %g, want a number above 0, at most 1", o.Tolerance)
 	case o.Planned < minRounds || o.Planned > maxRounds:
-		return nil, fmt.Errorf("cg: %d rounds, want %d to %d", o.Planned, minRounds, maxRounds)
+		return nil, fmt.Errorf("cg: rounds must be %d to %d (have %d)", minRounds, maxRounds, o.Planned)
 	}
 	return &learner{o, l, files}, nil
 }

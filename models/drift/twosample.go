@@ -17,7 +17,7 @@ func TwoSampleBytes(dim int) int64 {
 }
 
 // TwoSample tests whether two sets of rows have the same distribution. The statistic is
-// OfFeatures's, the squared maximum mean discrepancy T = ‖μ_a − μ_b‖². It takes O(D³) more work for
+// CompareFeatures's, the squared maximum mean discrepancy T = ‖μ_a − μ_b‖². It takes O(D³) more work for
 // D features, but its p-value is also right for small sets and in the far tail.
 //
 // If the distributions are the same, every permutation of all rows into two sets of these sizes is equally

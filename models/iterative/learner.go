@@ -241,9 +241,9 @@ func (r *Running) SetDefaults(readers int, starts bool) {
 func (r *Running) Validate() error {
 	switch {
 	case r.Partitions < 0 || r.Partitions > MaxPartitions:
-		return option.Errorf("partitions", "must be between 1 and %d (have %d)", MaxPartitions, r.Partitions)
+		return option.Errorf("partitions", "must be 1 to %d (have %d)", MaxPartitions, r.Partitions)
 	case r.PerJob < 0 || r.PerJob > 100:
-		return option.Errorf("rounds_per_job", "must be between 1 and 100 (have %d)", r.PerJob)
+		return option.Errorf("rounds_per_job", "must be 1 to 100 (have %d)", r.PerJob)
 	case r.Keep < 0:
 		return option.Errorf("keep_bytes", "must be 0 (cache nothing) or more (have %d)", r.Keep)
 	}

@@ -279,5 +279,5 @@ func SampleFeatures(sum *profile.Sum, m features.Map, from, to *linear.TargetGri
 
 // EncodeSample returns a file with the features of a sample, as an n×D array "features".
 func EncodeSample(b Block) []byte {
-	return safetensors.Encode(nil, safetensors.Of("features", b.Phi[:b.N*b.D], b.N, b.D))
+	return safetensors.Encode(nil, safetensors.NewTensor("features", b.Phi[:b.N*b.D], b.N, b.D))
 }

@@ -71,7 +71,7 @@ func parseCondition(w []string) (c Condition, err error) {
 	}
 	bounded := true
 	switch {
-	case take("not", "worse", "by"):
+	case take("not", "worse", "by"): // the zero value of Better
 	case take("better", "by"):
 		c.Better = true
 	case take("better"):

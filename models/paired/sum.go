@@ -61,7 +61,7 @@ func (s *Sum) Add(group uint64, weight int64, champion, challenger []float64) {
 	}
 	for i, m := range s.metrics {
 		switch {
-		case m == Error:
+		case m == Error: // added above
 		case cluster != nil:
 			cluster.metrics[i].add(weight, champion[i], challenger[i])
 		default:
@@ -190,7 +190,7 @@ func (s *Sum) EffectiveRows(m Metric, variance float64) float64 {
 // codeClusters codes the largest number of clusters, and each cluster's number with its sums, ascending.
 func codeClusters(w *wire.Coder, c *clusters, metrics int) {
 	most := w.Int(c.Most, sumClusters)
-	if w.Check(most > 0); w.Reading() {
+	if w.Check(most > 0) && w.Reading() {
 		*c = *newClusters(most, metrics)
 	}
 	c.Code(w)

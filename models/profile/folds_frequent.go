@@ -127,7 +127,7 @@ func (all *frequentRows) Code(c *wire.Coder) {
 		return
 	}
 	dim, k := c.Uvarint(uint64(len(first.X)), rowio.MaxDim), c.Uvarint(uint64(len(first.Y)), 1<<17)
-	if c.Check(n*(17+4*dim+8*k) <= uint64(c.Left())); c.Reading() { // no overflow: n is below 2³¹
+	if c.Check(n*(17+4*dim+8*k) <= uint64(c.Left())) && c.Reading() { // no overflow: n is below 2³¹
 		*all = make([]FrequentRow, n)
 	}
 	for i := range *all {

@@ -26,10 +26,10 @@ type Shape struct {
 // Validate returns an error that names the field out of range.
 func (s Shape) Validate() error {
 	if s.Dim < 1 || s.Dim > MaxDim {
-		return fmt.Errorf("ridge: %d features, want 1 to %d", s.Dim, MaxDim)
+		return fmt.Errorf("ridge: the number of features must be 1 to %d (have %d)", MaxDim, s.Dim)
 	}
 	if s.Outputs < 1 || s.Outputs > MaxOutputs {
-		return fmt.Errorf("ridge: %d outputs, want 1 to %d", s.Outputs, MaxOutputs)
+		return fmt.Errorf("ridge: the number of outputs must be 1 to %d (have %d)", MaxOutputs, s.Outputs)
 	}
 	return nil
 }

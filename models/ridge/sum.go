@@ -137,7 +137,7 @@ func (s *Sum) addClasses(z *features.Grid, class []int32, weights []int64, threa
 		counts[c] += float64(weightOf(weights, i))
 	}
 	switch b := s.gram(z, weights, threads); {
-	case s.cross == nil:
+	case s.cross == nil: // this sum has none of their parts
 	case b != nil:
 		b.ClassSums(s.cross, class, k, threads)
 	default:
@@ -165,7 +165,7 @@ func (s *Sum) addTargets(z *features.Grid, y []int32, weights []int64, threads i
 		s.padded = append(append(s.padded, y[i*k:(i+1)*k]...), 1)
 	}
 	switch b := s.gram(z, weights, threads); {
-	case s.cross == nil:
+	case s.cross == nil: // this sum has none of their parts
 	case b != nil:
 		b.Targets(s.cross, s.padded, k+1, threads)
 	default:
@@ -185,8 +185,10 @@ func (s *Sum) AddCopies(z *features.Grid, y []float64, grid linear.Grids, weight
 		for i := range left {
 			w := weightOf(weights, i)
 			take := min(left[i], max(1, maxCopies/max(w, 1)))
-			left[i], total[i] = left[i]-take, take*w
-			n, more = n+take, more+left[i]
+			left[i] -= take
+			total[i] = take * w
+			n += take
+			more += left[i]
 		}
 		t.Add(z, y, grid, total, threads)
 		t.head.addWeightedRows(n - int64(z.N()))

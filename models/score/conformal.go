@@ -89,7 +89,8 @@ type Coverage struct {
 // Add counts a row repeats times. A width that does not fit in float32 counts as the largest that does.
 func (c *Coverage) Add(inside bool, width float64, repeats int64) {
 	width = min(width, math.MaxFloat32)
-	c.rows, c.weight = c.rows+1, c.weight+repeats
+	c.rows++
+	c.weight += repeats
 	if inside {
 		c.inside += repeats
 	}

@@ -229,7 +229,7 @@ func (r *ranks) Code(c *wire.Coder) {
 	limit := c.Uvarint(uint64(r.most()), MaxCells)
 	shift := c.Uvarint(uint64(r.shift), 31)
 	cells := c.Uvarint(uint64(len(r.cells)), limit)
-	if c.Check(limit >= 2 && cells <= uint64(c.Left())); c.Reading() {
+	if c.Check(limit >= 2 && cells <= uint64(c.Left())) && c.Reading() {
 		*r = ranks{limit: int(limit), shift: uint(shift), cells: make([]cell, cells)}
 	}
 	var key uint64

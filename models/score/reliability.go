@@ -162,7 +162,7 @@ func (r *Reliability) Report(effective float64) ReliabilityReport {
 // Code implements wire.Coded.
 func (r *Reliability) Code(c *wire.Coder) {
 	outputs, bins := c.Int(r.outputs, maxOutputs), c.Int(len(r.rows), maxBins)
-	if c.Check(outputs >= 2 && bins >= 1); c.Reading() {
+	if c.Check(outputs >= 2 && bins >= 1) && c.Reading() {
 		*r = *NewReliability(outputs, bins)
 	}
 	for i := range r.rows {

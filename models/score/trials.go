@@ -98,7 +98,8 @@ func (t *Trials) AddTargets(targets []float64, scores []float32, repeats int64, 
 
 // count counts a row, and returns the cluster of its group; nil without groups.
 func (t *Trials) count(repeats int64, group uint64) *clusterErrors {
-	t.rows, t.weight = t.rows+1, t.weight+repeats
+	t.rows++
+	t.weight += repeats
 	if t.groups == nil {
 		return nil
 	}
@@ -218,7 +219,8 @@ func (g *grouped) spread(mean float64, value func(*clusterErrors) float64) (rows
 	for _, at := range g.Keys() { // in a fixed order
 		c := g.Parts[at]
 		d := value(c) - float64(mean*float64(c.rows))
-		rows, squares = rows+float64(c.rows), squares+float64(d*d)
+		rows += float64(c.rows)
+		squares += float64(d * d)
 	}
 	return rows, squares
 }
@@ -243,7 +245,8 @@ func (g *grouped) effective(fit int) float64 {
 	groups := float64(len(g.Parts))
 	var rows, errors float64
 	for _, c := range g.Parts {
-		rows, errors = rows+float64(c.rows), errors+float64(c.errors[fit])
+		rows += float64(c.rows)
+		errors += float64(c.errors[fit])
 	}
 	rate := errors / max(1, rows)
 	if groups < 2 || rate == 0 || rate == 1 {

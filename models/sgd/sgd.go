@@ -72,7 +72,7 @@ func newLearner(o options) (*learner, error) {
 	case o.Partitions < 1:
 		return nil, fmt.Errorf("sgd: %d partitions, want 1 or more", o.Partitions)
 	case o.Batch < 1 || o.Batch > maxBatch:
-		return nil, fmt.Errorf("sgd: batches of %d rows, want 1 to %d", o.Batch, maxBatch)
+		return nil, fmt.Errorf("sgd: the rows of a batch must be 1 to %d (have %d)", maxBatch, o.Batch)
 	case o.Planned < 0 || o.Planned >= maxEpochs:
 		return nil, fmt.Errorf("sgd: %d rounds planned, want 0 or more", o.Planned)
 	}

@@ -60,11 +60,11 @@ func newLearner(o options) (*learner, error) {
 	case o.Lambda == 0:
 		return nil, fmt.Errorf("svm: lambda is 0; the dual needs lambda > 0")
 	case !(o.Bias >= 0 && o.Bias <= maxBias):
-		return nil, fmt.Errorf("svm: bias is %g, want 0 (no intercept) to %g", o.Bias, float64(maxBias))
+		return nil, fmt.Errorf("svm: bias must be 0 (no intercept) to %g (have %g)", float64(maxBias), o.Bias)
 	case o.Partitions < 1 || o.Partitions >= maxRounds:
 		return nil, fmt.Errorf("svm: %d partitions, want 1 or more", o.Partitions)
 	case o.Passes < 0 || o.Passes > maxPasses:
-		return nil, fmt.Errorf("svm: %d passes, want 1 to %d, or 0 for %d", o.Passes, maxPasses, defaultPasses)
+		return nil, fmt.Errorf("svm: passes must be 1 to %d, or 0 for %d (have %d)", maxPasses, defaultPasses, o.Passes)
 	case o.Window < 0:
 		return nil, fmt.Errorf("svm: window is %d bytes, want 1 or more, or 0 for %d", o.Window, defaultWindow)
 	}

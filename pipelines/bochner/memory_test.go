@@ -104,8 +104,8 @@ func memorySparse(w io.Writer, n, d int) {
 var memoryData = map[string]func(io.Writer){
 	"two.csv":      func(w io.Writer) { memoryTable(w, 3000, 4, 2) },
 	"many.csv":     func(w io.Writer) { memoryTable(w, 150_000, 2, 2) },
-	"names.csv":    func(w io.Writer) { memoryNames(w, campaign.Of(2000, 3000), 600) },
-	"texts.csv":    func(w io.Writer) { memoryTexts(w, campaign.Of(10_000, 16_000), 50) },
+	"names.csv":    func(w io.Writer) { memoryNames(w, campaign.Pick(2000, 3000), 600) },
+	"texts.csv":    func(w io.Writer) { memoryTexts(w, campaign.Pick(10_000, 16_000), 50) },
 	"number.csv":   func(w io.Writer) { memoryTable(w, 3000, 4, 0) },
 	"hundred.csv":  func(w io.Writer) { memoryTable(w, 3000, 4, 100) },
 	"thousand.csv": func(w io.Writer) { memoryTable(w, 4000, 4, 1000) },

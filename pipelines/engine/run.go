@@ -184,8 +184,7 @@ func (l jobLogger) Log(ctx context.Context, severity beamlog.Severity, depth int
 // isNoise reports whether a warning needs no line: it repeats the job's error or is listed in noise.
 func isNoise(message string) bool {
 	_, reported := fault.Find(errors.New(message))
-	return reported ||
-		slices.ContainsFunc(noise, func(n string) bool { return strings.Contains(message, n) })
+	return reported || slices.ContainsFunc(noise, func(n string) bool { return strings.Contains(message, n) })
 }
 
 // noise has parts of Beam's warnings that tell users nothing.

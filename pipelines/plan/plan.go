@@ -75,6 +75,7 @@ type estimate struct {
 	// sumsHeld is the number of sums that a reader holds.
 	sumsHeld int
 	scaled   bool // intervals are scaled by leverage
+	machines bool // the runner starts machines for each job
 }
 
 // Model describes the model, as far as a preview of the rows shows.
@@ -98,12 +99,10 @@ type Decision struct {
 	Unsearched string `json:"not_searched,omitempty"`  // why features are not searched
 }
 
-// notes are notes on the machine.
+// notes are notes on the memory of a plan; "" for none.
 type notes struct {
-	machines   bool   // the runner starts machines for each job
-	memoryNote string // note on the machine's memory
-	// unbounded is a note on --worker_bytes.
-	unbounded string
+	memoryNote string // on the machine's memory
+	unbounded  string // on --worker_bytes
 }
 
 // Training plans a training run. It reads up to 64 MB of the files, so Plan.Whole is true for smaller data.
@@ -142,7 +141,7 @@ func planJob(ctx context.Context, o spec.Options, components int) (*Plan, error)
 		Model: Model{Seen: seen.read, Whole: seen.whole, Features: seen.Features, Outputs: seen.Outputs,
 			Regression: seen.Regression, Components: components},
 		Decision: Decision{Calibrate: calibration(o, seen), Unsearched: unsearched},
-		notes:    notes{machines: e.About().Machines},
+		estimate: estimate{machines: e.About().Machines},
 		Refused:  tooWide(o, seen),
 	}
 	p.Readers = max(1, min(e.Readers, p.Shards))
@@ -260,13 +259,13 @@ func tooWide(o spec.Options, seen *preview) string {
 	}
 	levels, fewer := "", ""
 	if seen.Levels > 0 {
-		levels = ", one for each level of a category,"
+		levels = ", one for each level of a category"
 		fewer = ", --max_levels, --encode count or target, --drop"
 	}
-	return fmt.Sprintf("a training would be refused: frequencies of %s for rows of %s%s take %s, more than %s; use "+
+	return fmt.Sprintf("training would be refused: the frequencies take %s, more than %s (%s, rows of %s%s); use "+
 		"--draw structured, fewer --features%s",
-		report.Counted(size.Features, "feature"), report.Counted(seen.Scaled, "number"), levels, report.Bytes(size.Map),
-		report.Bytes(size.Most), fewer)
+		report.Bytes(size.Map), report.Bytes(size.Most), report.Counted(size.Features, "feature"),
+		report.Counted(seen.Scaled, "number"), levels, fewer)
 }
 
 // WriteTo prints the plan for people.

@@ -123,9 +123,9 @@ func TestPromotionsAndRollbacksMoveTheAliases(t *testing.T) {
 	step("a  ", e, err)
 
 	e, err = r.Rollback(ctx, "d", Change{})
-	refused("d was not champion", 3, e, err)
+	refused("d was never champion", 3, e, err)
 	e, err = r.Promote(ctx, "a", Change{})
-	refused("a is champion", 3, e, err)
+	refused("a is already the champion", 3, e, err)
 	e, err = r.Promote(ctx, "b", Change{IfChampion: ChampionIs("c")})
 	refused("a is champion of "+r.Dir+" since ", 3, e, err)
 	e, err = r.Promote(ctx, "b", Change{IfChampion: ChampionIs("")})
@@ -266,8 +266,8 @@ func TestPromotionIsWholeOrAbsent(t *testing.T) {
 		{"an error", syscall.EIO, false, func(*disktest.Mem) {}},
 		{"a full disk", syscall.ENOSPC, false, func(*disktest.Mem) {}},
 		{"killed", dead, true, (*disktest.Mem).Kill},
-		{"a power cut", dead, true, func(m *disktest.Mem) { m.PowerCut(true) }},
-		{"a power cut afterwards", nil, false, func(m *disktest.Mem) { m.PowerCut(true) }},
+		{"a power cut", dead, true, (*disktest.Mem).PowerCutZeros},
+		{"a power cut afterwards", nil, false, (*disktest.Mem).PowerCutZeros},
 	} {
 		before, after := 0, 0
 		for at := 1; ; at++ {
@@ -328,7 +328,7 @@ func TestPowerCutAfterALostResponseUndoesNothing(t *testing.T) {
 	if _, err := r.Promote(ctx, "b", Change{}); err != nil || !lost {
 		t.Fatal(lost, err)
 	}
-	m.PowerCut(false)
+	m.PowerCut()
 	if got := r.state(t); got != "b a " {
 		t.Errorf("aliases %q", got)
 	}

@@ -120,7 +120,7 @@ func (r *CompareModels) writeComparisons(b *bytes.Buffer) {
 			unit = " percentage points"
 		}
 		fmt.Fprintf(b, "an improvement of %s%s is shown on as many rows with probability 80%%, at a confidence of 95%%\n",
-			report.MetricText(first.Metric, *first.Detectable, false), unit)
+			report.MetricText(first.Metric, *first.Detectable), unit)
 	}
 	if len(r.RowsNeeded) > 0 {
 		fmt.Fprintf(b, "\nrows that a test needs, for models that differ on %.3g%% of the rows:\n",

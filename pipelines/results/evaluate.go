@@ -216,8 +216,8 @@ type IntervalReport struct {
 	score.CoverageReport
 	// NotFinite counts the rows that are left out because their interval is not finite, although their prediction is.
 	NotFinite int64 `json:"not_finite,omitempty"`
-	// HeldOut is the number of rows or groups by which intervals were measured. Deviation is the standard
-	// deviation of the coverage over models that are trained on other samples of rows.
+	// HeldOut is the number of rows, or of groups if Grouped, by which intervals were measured. Deviation is the
+	// standard deviation of the coverage over models that are trained on other samples of rows.
 	HeldOut   int64   `json:"held_out"`
 	Grouped   bool    `json:"grouped,omitempty"`
 	Deviation float64 `json:"coverage_deviation"`

@@ -159,12 +159,14 @@ func (x *summed) Code(c *wire.Coder) {
 		return
 	}
 	count, _ := json.Marshal(x.Count)
-	if c.Bytes(&count, math.MaxInt32); c.Reading() {
+	c.Bytes(&count, math.MaxInt32)
+	if c.Reading() {
 		c.Check(json.Unmarshal(count, &x.Count) == nil)
 	}
 	wire.Each(c, &x.Parts, math.MaxInt32, func(values *[]float64) {
 		part := gram.EncodePart(*values)
-		if c.Bytes(&part, math.MaxInt32); c.Reading() {
+		c.Bytes(&part, math.MaxInt32)
+		if c.Reading() {
 			var err error
 			*values, err = gram.DecodePart(part)
 			c.Check(err == nil)

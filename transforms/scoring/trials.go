@@ -95,8 +95,8 @@ func (t *TrialScores) Code(c *wire.Coder) {
 // Conformal says which conformity scores of held-out rows a pass collects, for models.Intervals.
 type Conformal struct {
 	Fit int `json:"fit"` // index of the fit, among HeldOut.Fits, whose scores count
-	// Leverage is the leverage of the sketch, whose outputs follow the outputs of the fits. Within
-	// says that the sketch was computed from these rows, too.
+	// Leverage, for targets with HeldOut.Probes, is the leverage of the sketch, whose outputs follow the
+	// outputs of the fits. Within says that the sketch was computed from these rows, too.
 	Leverage float64 `json:"leverage,omitempty"`
 	Within   bool    `json:"within,omitempty"`
 	// Probabilities are of the classes; nil for targets.

@@ -51,7 +51,7 @@ func beginProfile(_ context.Context, _ *transforms.Reader, p *Profile) (transfor
 	sum := &ProfileSum{Profile: *profile.NewTable(profile.Options{}, values(p.Data.Schema.Table))}
 	var label dataset.Label
 	switch t := p.Target; {
-	case t == nil:
+	case t == nil: // rows without labels
 	case len(p.Data.Targets) > 0:
 		label = schema.ParseTarget // only the ranges of the targets are needed
 	default:

@@ -213,7 +213,8 @@ func (t *writer) group(g Group, columns []Element) {
 	var content, size int64
 	t.list(1, len(g.Chunks), thriftStruct)
 	for i, c := range g.Chunks {
-		content, size = content+c.Content, size+c.Size
+		content += c.Content
+		size += c.Size
 		encodings := []int64{Plain, RLE}
 		if c.Dictionary != 0 {
 			encodings = append(encodings, Dictionary)

@@ -158,7 +158,7 @@ func (d *data) recipeSource(ctx context.Context) (from recipeSource, err error) 
 		why = "name its model with --recipe"
 	case l == nil:
 		why = d.options.Recipe + " does not say what it was made from"
-	case listsDrawn(l):
+	case listsDrawn(l): // it is known
 	case l.Recipe != "" && l.Recipe != path.Base(dir):
 		why = fmt.Sprintf("%s has the recipe of %s; name that model with --recipe", d.options.Recipe, l.Recipe)
 	case l.RecipeSHA256 != "":

@@ -22,6 +22,7 @@ import (
 // on and the total of their recipe. The sums of present days, also by reference recipes, are needed as
 // well. Only sums whose index names no other directory of models are removed.
 func (r *retrainRun) prune(ctx context.Context) error {
+	defer r.time("prune")()
 	needed, err := r.needs(ctx)
 	if err != nil || needed == nil {
 		return err

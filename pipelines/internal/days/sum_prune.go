@@ -25,10 +25,10 @@ func Prune(ctx context.Context, o options.PruneSums) (*results.PruneSums, error)
 	case len(o.Sums) == 0:
 		return nil, exit.Usagef("--sums is missing: name directories that bochner sum created")
 	case o.Keep == "":
-		return nil, exit.Usagef("nothing says which sums are old: give the days to keep with --keep, such as 90d")
+		return nil, exit.Usagef("--keep is missing: name the days to keep, such as 90d")
 	case o.Models == "" && o.Model == "":
 		return nil, exit.Usagef(
-			"no models: name the directory of models whose champion keeps its sums with --models, or a model with --model")
+			"--models is missing: name the directory of models whose champion keeps its sums, or a model with --model")
 	}
 	span, err := sumdirs.Duration("--keep", o.Keep)
 	if err != nil {

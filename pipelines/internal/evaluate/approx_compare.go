@@ -89,7 +89,7 @@ func validateCompare(o options.CompareKernel) error {
 	case !(o.Epsilon > 0) || math.IsInf(o.Epsilon, 0):
 		return exit.Usagef("--epsilon must be above 0 (have %g)", o.Epsilon)
 	case o.Rows < 2 || o.Rows > maxCompareRows:
-		return exit.Usagef("--rows must be between 2 and %d (have %d)", maxCompareRows, o.Rows)
+		return exit.Usagef("--rows must be 2 to %d (have %d)", maxCompareRows, o.Rows)
 	case o.All && !varied:
 		return exit.Usagef("--draw all: the %s kernel has only one way to draw features", name)
 	}

@@ -84,12 +84,10 @@ func (j *Job) Close(ctx context.Context, err error) error {
 	return err
 }
 
-// Timed runs a part of the job and adds its time to the seconds of that name.
-func (j *Job) Timed(ctx context.Context, name string, part func(context.Context) error) error {
+// Time begins a part of the job. The function that it returns adds the part's time to the seconds of that name.
+func (j *Job) Time(name string) (end func()) {
 	begun := time.Now()
-	err := part(ctx)
-	j.Seconds[name] += time.Since(begun).Seconds()
-	return err
+	return func() { j.Seconds[name] += time.Since(begun).Seconds() }
 }
 
 // TakeFiles makes later passes use the files that the recipe of a model names, if any.
@@ -116,7 +114,7 @@ func (j *Job) Run(ctx context.Context, build func(beam.Scope)) error {
 // OpenData opens the data of a job, and notes problems in the log.
 func OpenData(ctx context.Context, o dataset.Options, log io.Writer) (*dataset.Dataset, error) {
 	if len(o.Files) == 0 {
-		return nil, exit.Usagef("no data: give files with --data")
+		return nil, exit.Usagef("--data is missing: name files")
 	}
 	if err := o.Validate(); err != nil {
 		return nil, &exit.UsageError{Err: err}

@@ -206,7 +206,7 @@ func (w *WorkDir) Close(ctx context.Context, err error) error {
 		code = exit.CodeOK
 	}
 	switch code {
-	case exit.CodeOK, exit.CodeModel, exit.CodeUsage, exit.CodeGate:
+	case exit.CodeOK, exit.CodeModel, exit.CodeUsage, exit.CodeGate: // remove it
 	case exit.CodeData:
 		empty, emptyErr := storage.IsEmpty(ctx, w.Dir, "")
 		if !w.Temporary && exit.WriteFailed(err) && (emptyErr != nil || !empty) {

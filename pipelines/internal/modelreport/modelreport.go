@@ -52,7 +52,7 @@ var reportFiles = []string{sums.ProfileFile, tuning.SearchFile, CurveFile, resul
 // Read reads the files of a loaded model.
 func Read(ctx context.Context, dir string, m *models.Model) (a *Model, err error) {
 	a = &Model{Manifest: m.Manifest, files: map[string][]byte{}}
-	if a.Stretch, err = stretch.Of(m.Manifest); err != nil {
+	if a.Stretch, err = stretch.Describe(m.Manifest); err != nil {
 		return nil, models.NewError(dir, err)
 	}
 	if a.Lineage, err = registry.ReadLineage(ctx, dir); err != nil {
@@ -69,8 +69,7 @@ func Read(ctx context.Context, dir string, m *models.Model) (a *Model, err error
 }
 
 // New takes the data of a report from the files of a directory that is about to be published.
-func New(m *models.Manifest, metric *stretch.Distances, l *registry.Lineage,
-	files []storage.File) (*Model, error) {
+func New(m *models.Manifest, metric *stretch.Distances, l *registry.Lineage, files []storage.File) (*Model, error) {
 	a := &Model{Manifest: m, Stretch: metric, Lineage: l, files: map[string][]byte{}}
 	for _, f := range files {
 		if _, listed := m.File(f.Name); listed && slices.Contains(reportFiles, f.Name) {

@@ -68,7 +68,7 @@ func Validate(o options.Prepare) error {
 		return err
 	}
 	if !(o.Room >= 0 && o.Room <= maxRoom) {
-		return exit.Usagef("--target_room must be between 0 and %d (have %g)", maxRoom, o.Room)
+		return exit.Usagef("--target_room must be 0 to %d (have %g)", maxRoom, o.Room)
 	}
 	if err := cmp.Or(checkScale(o.Scale), ValidateTypes(o.Types)); err != nil {
 		return err
@@ -299,8 +299,7 @@ func Explained(err error, notes []schema.Note) error {
 // profileWithLabels runs a profile pass.
 func profileWithLabels(ctx context.Context, o Options, j *job.Job,
 	d *dataset.Dataset) (p *PassResult, numbers bool, err error) {
-	return ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed,
-		&transforms.Labeling{Open: o.Task != models.Regression})
+	return ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed, &transforms.Labeling{Open: o.Task != models.Regression})
 }
 
 // ProfileRows runs the profile pass. target has the accepted labels. numbers is false if the rows were

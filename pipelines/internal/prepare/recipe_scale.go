@@ -66,7 +66,7 @@ func checkScale(chain []string) error {
 		}
 	}
 	if len(chain) > 1 && (slices.Contains(chain, "auto") || slices.Contains(chain, "none")) {
-		return exit.Usagef("--scale: auto and none cannot be combined with other steps")
+		return exit.Usagef("--scale: auto and none cannot be used with other steps")
 	}
 	return nil
 }
@@ -97,8 +97,7 @@ func chooseScale(chain []string, encode encoding, seed uint64, schema dataset.Sc
 	if AutoScale(chain) {
 		chain = []string{cmp.Or(schema.Traits().Scale, "standard")}
 	}
-	sc := &Scaling{Dim: p.Dim, statistics: statistics{known: true}, image: ShapeOf(schema),
-		seed: seed}
+	sc := &Scaling{Dim: p.Dim, statistics: statistics{known: true}, image: ShapeOf(schema), seed: seed}
 	sc.Sample = func() ([]float32, int, error) {
 		x, n, d := sum.Sample()
 		if sc.encoded > 0 {

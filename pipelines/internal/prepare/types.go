@@ -31,7 +31,7 @@ func ValidateTypes(o options.Types) error {
 		return exit.Usagef("--fill must be mean or median (have %q)", o.Fill)
 	}
 	if o.MaxLevels < 0 || o.MaxLevels > schema.MaxLevels {
-		return exit.Usagef("--max_levels must be between 0 and %d (have %d)", schema.MaxLevels, o.MaxLevels)
+		return exit.Usagef("--max_levels must be 0 to %d (have %d)", schema.MaxLevels, o.MaxLevels)
 	}
 	return nil
 }

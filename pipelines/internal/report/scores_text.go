@@ -18,19 +18,20 @@ var MetricNames = map[paired.Metric]string{
 	paired.MSE: "MSE", paired.RMSE: "RMSE", paired.MAE: "MAE",
 }
 
-// MetricText formats a value of the metric, with a sign if signed is set.
-func MetricText(m paired.Metric, v float64, signed bool) string {
-	format := "%.6g"
+// MetricText formats a value of the metric.
+func MetricText(m paired.Metric, v float64) string { return metricText("%", m, v) }
+
+// differenceText formats a difference of values of the metric, with its sign.
+func differenceText(m paired.Metric, v float64) string { return metricText("%+", m, v) }
+
+func metricText(prefix string, m paired.Metric, v float64) string {
 	switch {
 	case m == paired.Error:
-		format, v = "%.3f", 100*v
+		return fmt.Sprintf(prefix+".3f", 100*v)
 	case m == paired.LogLoss || m == paired.Brier:
-		format = "%.5f"
+		return fmt.Sprintf(prefix+".5f", v)
 	}
-	if signed {
-		format = "%+" + format[1:]
-	}
-	return fmt.Sprintf(format, v)
+	return fmt.Sprintf(prefix+".6g", v)
 }
 
 // ComparedHead holds the headings of ComparisonCells.
@@ -40,13 +41,13 @@ var ComparedHead = []string{"champion", "challenger", "difference", "95% interva
 func ComparisonCells(c paired.Comparison) []string {
 	interval, p := "-", "-"
 	if c.Low != nil {
-		interval = MetricText(c.Metric, *c.Low, true) + " to " + MetricText(c.Metric, *c.High, true)
+		interval = differenceText(c.Metric, *c.Low) + " to " + differenceText(c.Metric, *c.High)
 	}
 	if c.TooFew == "" {
 		p = fmt.Sprintf("%.2g", c.P)
 	}
-	return []string{MetricText(c.Metric, c.Champion, false), MetricText(c.Metric, c.Challenger, false),
-		MetricText(c.Metric, c.Difference, true), interval, p}
+	return []string{MetricText(c.Metric, c.Champion), MetricText(c.Metric, c.Challenger),
+		differenceText(c.Metric, c.Difference), interval, p}
 }
 
 // ComparedSlices returns a table of the comparisons for the values of a column.

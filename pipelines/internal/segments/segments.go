@@ -97,7 +97,8 @@ func Fit(ctx context.Context, total *sumdirs.Total, column string, lambda float6
 		fits = append(fits, m)
 		s.Of = append(s.Of, models.Segment{Name: g.name, Value: g.value, Rows: sum.Rows(), Shrinkage: g.strength})
 	}
-	if s.SetWeights(fits); len(fits) == 0 {
+	s.SetWeights(fits)
+	if len(fits) == 0 {
 		s = nil
 	}
 	return s, append(notes, note), nil

@@ -140,7 +140,7 @@ func (s state) Collect(to chan<- prometheus.Metric) {
 	for _, w := range s.workers {
 		w.drift.addTo(all, current)
 	}
-	r := drift.OfCounts(current.statistics, all, current.cluster, current.drift)
+	r := drift.CompareCounts(current.statistics, all, current.cluster, current.drift)
 	gauge(driftSeen, float64(r.Rows))
 	largest := 0.0
 	for _, c := range r.Columns {

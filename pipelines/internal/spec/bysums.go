@@ -27,7 +27,7 @@ func (o Options) sumsMemory(m *results.Memory, f Facts, e engine.Engine, readers
 	}
 	buffer := f.blockBytes(f.Dim)
 	if f.Weighted || len(l.Weights) > 0 {
-		buffer = profile.WeightCollectorBytes(f.Dim, true)
+		buffer = profile.WeightCollectorBytes(f.Dim)
 		limbs += limbs + 2 // also features times weights
 	}
 	if f.Rows > 0 {

@@ -139,7 +139,8 @@ func (o Options) Memory(f Facts, e engine.Engine, readers int) results.Memory {
 			o.judgeMemory(f, t, readers), trials, searched)))
 	} else {
 		m.Peak = peakOf(max(2*job.ColumnBytes*int64(f.Dim)+t.content, decide, publish, searched))
-		m.Worker, m.Solve = m.Worker+m.Worker/workerSlack, m.Solve+m.Solve/workerSlack
+		m.Worker += m.Worker / workerSlack
+		m.Solve += m.Solve / workerSlack
 	}
 	return m
 }
@@ -321,14 +322,14 @@ func compareTo(m results.Memory, have machine.Memory, o Options) (note string, e
 	says := fmt.Sprintf("training takes up to %s of memory", report.Bytes(m.Peak))
 	switch {
 	case have.Limit > 0 && have.Limit < 1<<20: // with such a limit fewer features do not help
-		return "", exit.Dataf("%s, %s allows none; raise this limit by %s", says, have.By, report.Bytes(m.Peak))
+		return "", exit.Dataf("%s, but %s allows none; raise this limit by %s", says, have.By, report.Bytes(m.Peak))
 	case have.Limit > 0 && 2*m.Peak > 3*have.Limit:
-		return "", exit.Dataf("%s, %s allows %s; %s", says, have.By, report.Bytes(have.Limit), o.shrink())
+		return "", exit.Dataf("%s, but %s allows only %s; %s", says, have.By, report.Bytes(have.Limit), o.shrink())
 	case have.Limit > 0 && m.Peak > have.Limit:
-		return fmt.Sprintf("%s, %s allows %s: it may run out of memory; %s", says, have.By, report.Bytes(have.Limit),
-			o.shrink()), nil
+		return fmt.Sprintf("%s, but %s allows only %s: it may run out of memory; %s", says, have.By,
+			report.Bytes(have.Limit), o.shrink()), nil
 	case have.Free > 0 && m.Peak > have.Free:
-		return fmt.Sprintf("%s, %s is free now", says, report.Bytes(have.Free)), nil
+		return fmt.Sprintf("%s, and only %s is free", says, report.Bytes(have.Free)), nil
 	}
 	return "", nil
 }

@@ -51,7 +51,7 @@ func Run(ctx context.Context, given options.Train) (result *results.Train, err e
 	if m.Features, err = t.chooseFeatures(ctx); err != nil {
 		return nil, err
 	}
-	if err := t.Job.Timed(ctx, "train", m.fitSize); err != nil {
+	if err := m.fitSize(ctx); err != nil {
 		return nil, err
 	}
 	if result, err = m.finish(ctx); err != nil {
@@ -101,21 +101,24 @@ func Begin(ctx context.Context, o spec.Options, out string, check func(*dataset.
 	t := &Training{Session: &prepare.Session{Job: j, Options: o.PrepareOptions(), Iterative: o.Iterative() != nil ||
 		o.LearnsFeatures()}}
 	j.LimitMemory(spec.ProfileMemory(d, j.Engine))
-	err = j.Timed(ctx, "profile", func(ctx context.Context) (err error) {
-		if t.Prepared, err = prepare.New(ctx, j, d, o.PrepareOptions()); err != nil {
-			return err
-		}
-		t.spec = o.WithFoldRule(t.Prepared.Rule)
-		if t.spec.Searching() && tuning.PilotRows(1, t.Prepared.Profile.Dim) > 0 { // otherwise rows may be very long
-			t.measured = tuning.Measured(t.Prepared.Sum, t.Prepared.Data.Schema.Table)
-		}
-		return t.EncodeLabels(ctx, t.spec.FoldCount())
-	})
-	if err != nil {
+	if err := t.profile(ctx, o, d); err != nil {
 		return nil, j.Close(ctx, err)
 	}
 	t.Notes = append(t.Notes, t.Prepared.Doubts...)
 	return t, nil
+}
+
+// profile profiles the data, and encodes the labels.
+func (t *Training) profile(ctx context.Context, o spec.Options, d *dataset.Dataset) (err error) {
+	defer t.Job.Time("profile")()
+	if t.Prepared, err = prepare.New(ctx, t.Job, d, o.PrepareOptions()); err != nil {
+		return err
+	}
+	t.spec = o.WithFoldRule(t.Prepared.Rule)
+	if t.spec.Searching() && tuning.PilotRows(1, t.Prepared.Profile.Dim) > 0 { // otherwise rows may be very long
+		t.measured = tuning.Measured(t.Prepared.Sum, t.Prepared.Data.Schema.Table)
+	}
+	return t.EncodeLabels(ctx, t.spec.FoldCount())
 }
 
 // resolve sets options that depend on the rows, and the positive class. It returns an error if the options do not
@@ -190,15 +193,19 @@ func (t *Training) fit(ctx context.Context, f FeatureChoice) (*Fit, error) {
 type Fit struct {
 	Learner    models.Learner
 	linear     *linear.Model
-	sketch     *models.Sketch     // leverage of rows, from a fit by sums; nil if unknown
+	sketch     *models.Sketch     // leverage of rows, from a fit to sums; nil if unknown
 	rowWeights *models.RowWeights // of the rows; nil if they have none
 	decision
 	Segments *models.Segments // nil if all rows have the same weights
-	rule     *sums.Rule       // how the rows were summed; nil for rounds, and with a given recipe
-	floor    float64          // λ to which rounding to the grid of sums is equivalent; 0 for rounds
-	rounds   *job.Iteration   // nil for sums
-	files    []storage.File   // further files of the model directory, from rounds
-	init     *registry.Parent // model with the initial weights of rounds; nil if they start at zero
+
+	// Of a fit to sums:
+	rule  *sums.Rule // how the rows were summed; nil with a given recipe
+	floor float64    // λ to which rounding to the grid of the sums is equivalent
+
+	// Of a fit by rounds:
+	rounds *job.Iteration
+	files  []storage.File   // further files of the model directory
+	init   *registry.Parent // model with the initial weights; nil if they start at zero
 }
 
 // decision holds the curves, threshold and intervals that turn scores into probabilities and classes.

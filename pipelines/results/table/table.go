@@ -57,7 +57,7 @@ func (t Table) write(w io.Writer, align uint) {
 	for i, row := range append([][]string{t.Head}, t.Rows...) {
 		line := strings.Join(row, "\t")
 		switch {
-		case align == 0:
+		case align == 0: // the last column needs no end
 		case t.Marked == 0:
 			line += "\t"
 		case t.Marked == i:
