@@ -131,8 +131,7 @@ func (r *Reliability) bin(p float32) int {
 	return i
 }
 
-// Report returns the measures. Means are by weight. Intervals are for effective times as many rows as were
-// counted.
+// Report returns the measures. Means are by weight. Intervals are for effective times as many rows as were counted.
 func (r *Reliability) Report(effective float64) ReliabilityReport {
 	scaled := func(n int64) int64 { return int64(math.RoundToEven(float64(n) * effective)) }
 	n, all := len(r.rows), int64(0)
