@@ -14,6 +14,6 @@
 //	v_j = 2 − 4/π     for the distance of two columns
 //
 // The share of a column is the sum over its numbers, divided by the sum over all numbers: shares have no unit, and
-// they sum to 1. For a full metric, Describe also returns Directions, the eigenvectors of M with the largest eigenvalues.
-// The share of a direction is its eigenvalue divided by the trace of M.
+// they sum to 1. For a full metric, Describe also returns Directions, the eigenvectors of M with the largest
+// eigenvalues. The share of a direction is its eigenvalue divided by the trace of M.
 package stretch
