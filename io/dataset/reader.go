@@ -195,7 +195,7 @@ func (r *Reader) selected(x []float32) bool {
 	return true
 }
 
-// fate says in which count of RowCounts a row is.
+// fate is the count of RowCounts in which a row is.
 type fate int
 
 const (

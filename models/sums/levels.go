@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// Level has the sums of the rows of a level, or of several small levels that are pooled.
+// Level holds the sums of the rows of a level, or of several small levels that are pooled.
 type Level struct {
 	Members []Member `json:"members"`
 	SumFiles
