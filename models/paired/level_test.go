@@ -33,7 +33,7 @@ var skewedLosses = []lossLaw{
 	}, true},
 }
 
-// counted describes how the rows of a sample are counted.
+// counted is a way to count the rows of a sample.
 type counted struct {
 	name     string
 	rows     int // of a group
