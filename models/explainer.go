@@ -105,7 +105,7 @@ func (e *Explainer) Names() []string { return e.names }
 // Outputs returns how many scores of a row are explained: 1 for a classifier, otherwise all.
 func (e *Explainer) Outputs() int { return e.model.Width() }
 
-// Explanations has the explanations of n rows. Row by row, for each explained score, it has the base, the
+// Explanations holds the explanations of n rows. Row by row, for each explained score, it has the base, the
 // effects of all columns, and the largest standard error of sampled effects (0 if effects are exact).
 type Explanations struct {
 	Base, Effects, StdErr []float64

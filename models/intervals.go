@@ -33,9 +33,9 @@ func (e *LevelError) Error() string {
 		e.Need, e.Of, e.Rows, float64(e.Rows)/float64(e.Rows+1))
 }
 
-// Intervals has the conformity scores of held-out rows, scored by a model that was fitted without them. For a regression
-// a score is |y − prediction|/s in half ranges of the target grid, where s is √(1 + leverage) if Scaled, otherwise 1.
-// For classes it is −p, with the probability p of the row's class.
+// Intervals holds the conformity scores of held-out rows, scored by a model that was fitted without them. For a
+// regression a score is |y − prediction|/s in half ranges of the target grid, where s is √(1 + leverage) if Scaled,
+// otherwise 1. For classes it is −p, with the probability p of the row's class.
 type Intervals struct {
 	Rows   int64 `json:"rows"`             // number of rows of the first fold, which have the scores
 	Groups int64 `json:"groups,omitempty"` // number of groups of those rows; 0 if rows are independent

@@ -138,8 +138,8 @@ func (h *Handle) due() bool {
 	return h.ttl > 0 && clock().UnixNano()-h.s.looked.Load() >= int64(h.ttl)
 }
 
-// Refresh looks the name up now. It reports whether another model replaced the one in use. The error says
-// why the one in use stays although the name refers to another.
+// Refresh looks the name up now. It reports whether another model replaced the one in use. If the model of
+// the name cannot be loaded, it returns the reason, and the one in use stays.
 func (h *Handle) Refresh(ctx context.Context) (swapped bool, err error) {
 	if err := h.s.looking.Acquire(ctx, 1); err != nil {
 		return false, err

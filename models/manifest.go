@@ -88,7 +88,7 @@ type Extensions struct {
 	Segments *Segments `json:"segments,omitempty"`
 	// Sketch measures how far rows are from the training rows; nil if the model has none.
 	Sketch *Sketch `json:"sketch,omitempty"`
-	// Intervals has the scores behind intervals and sets; nil if the model has none.
+	// Intervals holds the scores behind intervals and sets; nil if the model has none.
 	Intervals *Intervals `json:"intervals,omitempty"`
 }
 
@@ -107,7 +107,7 @@ type TrainingData struct {
 	Fingerprint string             `json:"data_fingerprint"` // the same for equal rows, however they are split into files
 }
 
-// Checksums has the checksums of the other files of the directory and of the manifest.
+// Checksums holds the checksums of the other files of the directory and of the manifest.
 type Checksums struct {
 	Files  []FileEntry `json:"files"` // the other files of the directory
 	SHA256 string      `json:"sha256"`
@@ -125,17 +125,17 @@ type Learner struct {
 	// Split is the rule by which columns assign rows to folds; nil if the content of rows does.
 	Split *profile.FoldRule `json:"split,omitempty"`
 	Table []ridge.CVResult  `json:"table,omitempty"` // results for each λ
-	// RuledOut has the values of λ that are not in the table because results on a part of the features,
+	// RuledOut holds the values of λ that are not in the table because results on a part of the features,
 	// with the same held-out rows, ruled them out.
 	RuledOut []float64 `json:"ruled_out,omitempty"`
 	// Select is what chose λ: error or log_loss on the rows of the first fold; ByAllFolds, if the table
 	// has only the first fold; or "", the least mean squared error in the table.
 	Select string       `json:"select,omitempty"`
 	Log    *TrainingLog `json:"log,omitempty"` // of an iterative learner
-	// TargetR2 has for each of several targets its R² on the rows of the first fold, by weights that were
+	// TargetR2 holds for each of several targets its R² on the rows of the first fold, by weights that were
 	// fitted without them.
 	TargetR2 []float64 `json:"target_r2,omitempty"`
-	// ClassWeights has the weights of the classes in exact sums; nil if all are 1. An iterative learner has
+	// ClassWeights holds the weights of the classes in exact sums; nil if all are 1. An iterative learner has
 	// its class weights in its options.
 	ClassWeights []float64 `json:"class_weights,omitempty"`
 	// Steps is the number of grid steps from 0 to the bound of the features, if sums were made on a grid:

@@ -64,7 +64,7 @@ func halves(text string) []string {
 	return []string{file(rows[:len(rows)/3]), file(rows[len(rows)/3:])}
 }
 
-// situations say on which days runs begin, and before which one the models are lost.
+// situations are the days on which runs begin, and the one before which the models are lost.
 var situations = []struct {
 	name         string
 	begins, lost int

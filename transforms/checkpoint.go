@@ -33,7 +33,7 @@ const checkpointShare = 20
 // Saver is the work of a reader in a form that can be stored between two shards.
 type Saver interface {
 	// Save returns all of the work so far, or the names of files in which it has stored the work.
-	// last says that the reader has read all of its shards.
+	// last is true if the reader has read all of its shards.
 	Save(ctx context.Context, last bool) ([]byte, error)
 	// Restore continues from the result of Save, in this process or another, and returns the
 	// reports of the shards that the result covers. After an error nothing is restored.
@@ -124,7 +124,7 @@ func (s *saving) restore(ctx context.Context, r *Reader, limit int) (shards int,
 	return s.done.Shards, nil
 }
 
-// add counts a shard, and stores a checkpoint if one is due. last says that no shard follows.
+// add counts a shard, and stores a checkpoint if one is due. last is true if no shard follows.
 func (s *saving) add(ctx context.Context, r *Reader, shard dataset.Report, last bool) error {
 	if s == nil {
 		return nil

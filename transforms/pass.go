@@ -30,7 +30,7 @@ type Pass struct {
 	Seed uint64 `json:"seed,string"`
 
 	Target *Labeling `json:"target,omitempty"` // how labels become numbers; nil if they are not read
-	// EqualWeights says that all rows have the same weight, or none. Blocks then have no weights.
+	// EqualWeights is true if all rows have the same weight, or none. Blocks then have no weights.
 	EqualWeights bool `json:"equal_weights,omitempty"`
 	// Rule is the rule by which columns assign rows to folds; nil if the content of the rows does.
 	Rule *profile.FoldRule `json:"rule,omitempty"`
@@ -65,10 +65,10 @@ type File struct {
 type Labeling struct {
 	Classes *schema.Vocabulary `json:"classes,omitempty"`
 	Grid    linear.Grids       `json:"grid,omitempty"` // grids to which a pass of sums rounds numbers
-	// Within says that rows with numbers beyond the Grid, of one target, cannot be used. If it is false, there are
+	// Within is true if rows with numbers beyond the Grid, of one target, cannot be used. If it is false, there are
 	// no such numbers.
 	Within bool `json:"within,omitempty"`
-	// Open says, in a profile pass, that the kind of labels is not known yet.
+	// Open is true, in a profile pass, if the kind of labels is not known yet.
 	Open bool `json:"open,omitempty"`
 }
 

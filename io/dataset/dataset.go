@@ -114,7 +114,7 @@ type Dataset struct {
 	Labeled bool   `json:"labeled"` // rows have labels
 	// Targets holds the names of the labels if rows have several.
 	Targets []string `json:"targets,omitempty"`
-	// Weighted says that rows have weights, which readers then store in rowio.Block.Weights.
+	// Weighted is true if rows have weights, which readers then store in rowio.Block.Weights.
 	Weighted bool `json:"weighted,omitempty"`
 	// Key, unless nil, describes the keys of rows, which readers then store in rowio.Block.Keys.
 	Key *schema.Key `json:"key,omitempty"`

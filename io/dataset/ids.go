@@ -33,10 +33,9 @@ type IDs struct {
 // span is the range of an id in IDs.text.
 type span struct{ from, to uint32 }
 
-// ReadIDs reads a list of ids, one per line, each equal byte for byte to the id of a row. It removes a byte
-// order mark at the beginning and a carriage return at the end of a line. Repeated ids count once. It
-// returns an error if the list is empty, has an empty line, or has more than 10 million ids or
-// one of more than MaxIDBytes.
+// ReadIDs reads a list of ids, one per line, each equal byte for byte to the id of a row. It removes a byte order
+// mark at the beginning and a carriage return at the end of a line. Repeated ids count once. It returns an error if
+// the list is empty, has an empty line, or has more than 10 million ids or one of more than MaxIDBytes.
 func ReadIDs(r io.Reader) (*IDs, error) { return readIDs(r, false) }
 
 // readIDs reads one id per line. If exact is set, an id is the whole line, without any removal.

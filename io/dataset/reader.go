@@ -195,7 +195,7 @@ func (r *Reader) selected(x []float32) bool {
 	return true
 }
 
-// outcome says in which count of RowCounts a row is.
+// outcome is the count of RowCounts in which a row is.
 type outcome int
 
 const (

@@ -115,8 +115,7 @@ func (d *Dataset) Shards(size int64) (out []Shard) {
 	return out
 }
 
-// cut returns the shards of a file, of about size bytes each. A file that can only be read from its beginning is one
-// shard.
+// cut returns the shards of a file, about size bytes each; one shard if it can only be read from its beginning.
 func (d *Dataset) cut(file int, size int64) []Shard {
 	f := &d.Files[file]
 	length, unit := f.Size, int64(1)

@@ -85,8 +85,7 @@ func (c Choice) LayoutByPosition(columns []string) (TableLayout, error) {
 }
 
 // layout returns the layout l with the roles that the choice gives to columns: labels first, then weight, id, time,
-// fold, groups and levels. The other columns are features, unless they are dropped. A column has one role, except for
-// roles that only name rows.
+// fold, groups and segments. Other columns are features, unless dropped. Only roles that name rows can share a column.
 func (c Choice) layout(l TableLayout, p *columnFinder) (TableLayout, error) {
 	columns := l.Columns
 	roleOf := make([]schema.Role, len(columns)) // the role of a column

@@ -21,7 +21,7 @@ type Fields struct {
 	roleTexts
 }
 
-// roleTexts has the texts of columns with a role; nil if they are not read.
+// roleTexts holds the texts of columns with a role; nil if they are not read.
 type roleTexts struct {
 	all, labels, keys []*storedTexts // keys are made of several columns
 	weights, ids      *storedTexts

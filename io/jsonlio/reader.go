@@ -33,7 +33,7 @@ type reader struct {
 	number   []byte
 }
 
-// listOf says that a key has lists of n numbers, some of which are used, in the columns from a field on.
+// listOf describes a key with lists of n numbers, some of which are used, in the columns from a field on.
 type listOf struct {
 	field, n int
 	used     bool

@@ -191,7 +191,7 @@ func (h header) checkLabels(n int64) error {
 	return nil
 }
 
-// checkSize compares the size of an uncompressed file with what its header says.
+// checkSize compares the size of an uncompressed file with its header.
 func (h header) checkSize(size int64) error {
 	off, n := h.extent(0, h.Dims[0])
 	if n < 0 || n/h.recordBytes() != h.Dims[0] || off+n != size {

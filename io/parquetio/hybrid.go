@@ -71,7 +71,7 @@ func (h *hybrid) begin() error {
 	return nil
 }
 
-// ones skips n values if a run says that all of them are 1.
+// ones skips n values and returns true if they are in one run of ones.
 func (h *hybrid) ones(n int) bool {
 	if h.run == 0 && h.left == 0 && h.begin() != nil {
 		h.b = nil // so that next fails too

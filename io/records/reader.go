@@ -18,7 +18,7 @@ type Options struct {
 	// one, or the columns of several targets.
 	Label        dataset.Label
 	LabelColumns []string
-	// Weighted says that rows have weights, in the column WeightColumn.
+	// Weighted is true if rows have weights, in the column WeightColumn.
 	Weighted     bool
 	WeightColumn string
 	// Missing turns missing plain numbers into NaN. Otherwise rows that lack one cannot be used.

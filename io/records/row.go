@@ -71,7 +71,7 @@ const (
 
 var rowType = reflect.TypeFor[Row]()
 
-// TypeOf describes a type of rows: Row, or a struct whose fields have tags as Tag says. It returns
+// TypeOf describes a type of rows: Row, or a struct whose fields have the tags of Tag. It returns
 // an error if values of the type cannot be rows.
 func TypeOf(t reflect.Type) (*Type, error) {
 	if t.Kind() != reflect.Struct {

@@ -17,7 +17,7 @@ type Key struct {
 	Columns []string `json:"columns"` // their names
 	// Layout is how times are written; "" if they are numbers.
 	Layout string `json:"layout,omitempty"`
-	// Unnamed says that rows without a group name form one group; otherwise they cannot be used.
+	// Unnamed is true if rows without a group name form one group; otherwise they cannot be used.
 	Unnamed bool `json:"unnamed,omitempty"`
 }
 

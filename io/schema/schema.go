@@ -42,7 +42,7 @@ type Column struct {
 	Type Type   `json:"type"`
 	// Levels are the known texts of a category, ascending and distinct. All other texts have the value len(Levels).
 	Levels []string `json:"levels,omitempty"`
-	// Buckets, unless 0, says that a category has too many levels to list: its value is XXH64 of its text, modulo Buckets.
+	// Buckets is above 0 if a category has too many levels to list: its value is XXH64 of its text, modulo Buckets.
 	Buckets int `json:"buckets,omitempty"`
 	// Layout is the name of the layout of a Time; see TimeLayouts.
 	Layout string `json:"layout,omitempty"`

@@ -53,7 +53,7 @@ type TextCounts struct {
 	Units map[string]int64 `json:"units,omitempty"`
 }
 
-// NumberRange has the range and the median of the numbers.
+// NumberRange holds the range and the median of the numbers.
 type NumberRange struct {
 	Min float64 `json:"min"` // smallest number
 	Max float64 `json:"max"`

@@ -231,7 +231,7 @@ func (c *clock) year(short bool) int {
 	return year
 }
 
-// monthNames has the months, in lower case. Three letters are enough.
+// monthNames holds the months, in lower case. Three letters are enough.
 var monthNames = [...]string{
 	"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
 	"december",

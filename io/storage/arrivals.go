@@ -95,7 +95,7 @@ func (f *Found) keep(n int) {
 	}
 }
 
-// ChangedNote says that a file was written to after its work was done.
+// ChangedNote returns the note on a file that was written to after its work was done.
 func ChangedNote(path string) string {
 	return path + " was written to after it was done, and is not read again: give new rows a file of their own, " +
 		"or remove its predictions or dead letter and start the stream again"

@@ -124,7 +124,7 @@ func ClearUnfinished(ctx context.Context, dir string) error {
 	return nil
 }
 
-// RemoveEmpty deletes a directory if IsEmpty says so.
+// RemoveEmpty deletes a directory if it is empty, as defined by IsEmpty.
 func RemoveEmpty(ctx context.Context, dir, except string) error {
 	if empty, err := IsEmpty(ctx, dir, except); err != nil || !empty {
 		return err

@@ -33,8 +33,8 @@ type node func(value map[string]string) bool
 // maxText limits the length of a condition, and so the depth of its parentheses.
 const maxText = 10_000
 
-// Parse reads a condition. An empty text is the condition that holds for everything. The error says
-// what is wrong at which character, counted from 1.
+// Parse reads a condition. An empty text is the condition that holds for everything. The error names
+// what is wrong and the character, counted from 1.
 func Parse(text string) (*Condition, error) {
 	c := &Condition{text: text}
 	if strings.TrimSpace(text) == "" {

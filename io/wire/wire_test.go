@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/exact"
 )
 
-// sum has a field of each kind.
+// sum holds a field of each kind.
 type sum struct {
 	Big    uint64
 	Count  int64

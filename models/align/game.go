@@ -124,7 +124,7 @@ type table struct {
 }
 
 // newTable begins a game over rows of the given classes: it sets the dual weights to o.Start and projects them. The
-// error names the invalid class, or says that there are too few classes or no rows.
+// error names the invalid class, or is about too few classes or no rows.
 func newTable(rows Rows, o Options) (*table, error) {
 	class, classes := rows.Class, rows.Classes
 	switch {
@@ -208,7 +208,7 @@ type Rows struct {
 
 // Learn plays the game for rows in memory: Algorithm 2 of Bullins, Zhang & Zhang (2018). The frequencies found have
 // equal weights. The result depends on the rows and their order, but not on threads. progress, if not nil, is called
-// with the report of each round. The error names the invalid option or class, or says that values are too large.
+// with the report of each round. It fails if an option or class is invalid, or if values are too large.
 func Learn(rows Rows, o Options, threads int, progress func(Report)) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

@@ -81,9 +81,9 @@ func (r *Round) Worker(partition int, carried []byte) (iterative.Worker, error) 
 	return w, nil
 }
 
-// Take implements iterative.Worker. It ignores held-out rows. In phase begin the error names a
-// label that is not a class; later it says that there are more rows than before. It panics if the
-// rows have another length than the learner's.
+// Take implements iterative.Worker. It ignores held-out rows. In phase begin it fails if a label
+// is not a class, later if there are more rows than before. It panics if the rows have another
+// length than the learner's.
 func (w *worker) Take(b iterative.Block) error {
 	b.Check("align", w.l.Dim)
 	if b.HeldOut {

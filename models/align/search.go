@@ -45,7 +45,7 @@ type Search struct {
 	Starts []float32 `json:"-"`
 }
 
-// searchResult has the best frequency of each chain.
+// searchResult holds the best frequency of each chain.
 type searchResult struct {
 	Chain []int64   // numbers of the chains
 	W     []float32 // frequencies in turns (chains×d)
@@ -204,7 +204,7 @@ func (r *searchResult) lost() error {
 	return nil
 }
 
-// errBeyond says that the angles of rows overflow.
+// errBeyond is the error of rows whose angles overflow.
 var errBeyond = errors.New("the products of rows and a frequency overflow float32; scale the rows or use a larger " +
 	"width")
 

@@ -13,7 +13,7 @@ import (
 // options are the options of the learner. Equal options and rows give equal weights.
 type options struct {
 	loss.Problem
-	// Path has all values of λ that are fitted in the same rounds, including loss.Problem.Lambda.
+	// Path holds all values of λ that are fitted in the same rounds, including loss.Problem.Lambda.
 	Path []float64 `json:"path"`
 	// An output has converged if its relative residual ‖r − A w‖/‖r‖ is at most Tolerance·√λ.
 	Tolerance float64 `json:"tolerance"`

@@ -28,11 +28,11 @@ type Definition struct {
 	New func() Options
 	// Open makes an iterative learner from what LearnerOptions.Seal returned, in JSON.
 	Open Opener
-	// Unlabeled says that rows need no labels; training cannot choose such a learner.
+	// Unlabeled is true if rows need no labels; training cannot choose such a learner.
 	Unlabeled bool
-	// Weighted says that rows may have weights: Block.Weights counts in all that is learned and measured.
+	// Weighted is true if rows may have weights: Block.Weights counts in all that is learned and measured.
 	Weighted bool
-	// Joint says that all values of λ are fitted in the same rounds, with a sample that Learner.Open reads
+	// Joint is true if all values of λ are fitted in the same rounds, with a sample that Learner.Open reads
 	// from a file. Detail of the last report then has the reports of all λ, in their order, and the model
 	// is the best one.
 	Joint bool
@@ -88,7 +88,7 @@ type Size struct {
 // Needs is what a learner needs to train on a Size of data.
 type Needs struct {
 	Sample int // number of rows in Setting.Sample; 0 if none
-	// AnyStart says that the fit for one λ may start from the weights for another, because the result does not depend
+	// AnyStart is true if the fit for one λ may start from the weights for another, because the result does not depend
 	// on the initial weights. Otherwise each λ starts from zero weights and has as many rounds as the others.
 	AnyStart bool
 	// Steps is about how many steps a fit of all rounds takes for each row and output, besides scoring it. A step
@@ -151,7 +151,7 @@ func Lookup(name string) (Definition, error) { return learners.Lookup(name, Name
 // DefinitionOf returns the learner whose options have the type of o. It panics if there is none.
 func DefinitionOf(o Options) Definition { return learners.Of(o) }
 
-// Shared has the options of every iterative learner, and default methods. A learner embeds it in its own
+// Shared holds the options of every iterative learner, and default methods. A learner embeds it in its own
 // options.
 type Shared struct {
 	Objective

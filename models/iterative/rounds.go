@@ -78,7 +78,7 @@ type Block struct {
 	// is empty if all weights are equal.
 	Weights []float64
 
-	// HeldOut says that the rows are only scored, not learned from.
+	// HeldOut is true if the rows are only scored, not learned from.
 	HeldOut bool
 
 	// Index numbers the blocks of the partition from 0, separately for training rows and held-out rows.
@@ -161,7 +161,7 @@ type Report struct {
 	Detail json.RawMessage `json:"detail,omitempty"`
 }
 
-// HeldOut has the scores of a state on held-out rows.
+// HeldOut holds the scores of a state on held-out rows.
 type HeldOut struct {
 	HeldOutRows   int64   `json:"held_rows"`            // number of held-out rows
 	HeldOutLoss   float64 `json:"held_loss"`            // their mean loss
@@ -245,8 +245,8 @@ func (a HeldOut) Better(b HeldOut) bool {
 }
 
 // Decide reports whether the rounds in the history are enough, which state to take, and why no more are
-// needed. The state is the last one or, with patience, the one with the least held-out error. done says
-// that the learner ends. The first report at which a condition is met decides, however many follow.
+// needed. The state is the last one or, with patience, the one with the least held-out error. done is true
+// if the learner ends. The first report at which a condition is met decides, however many follow.
 func (s Stop) Decide(history []Report, done bool) (taken int, why string, reached bool) {
 	best := 0
 	for i, r := range history {

@@ -22,7 +22,7 @@ type Data struct {
 	Target  []float64 // row-major, Targets numbers for each row
 	Targets int       // for Target; 0 means 1
 
-	// Weights has a weight for each row, or is nil if all are 1. A row of weight 3 counts as three rows,
+	// Weights holds a weight for each row, or is nil if all are 1. A row of weight 3 counts as three rows,
 	// and a row of weight 0 is not used. See package profile.
 	Weights []float64
 

@@ -37,7 +37,7 @@ type Condition struct {
 	// not be worse by Amount or more, and Amount is above 0.
 	Better bool
 	Amount float64
-	// Percent says that Amount is in percent: percentage points for Error, otherwise percent of the
+	// Percent is true if Amount is in percent: percentage points for Error, otherwise percent of the
 	// champion's score. Without it, Amount is in the unit of the metric.
 	Percent    bool
 	Confidence float64 // in percent, at least 50 and below 100

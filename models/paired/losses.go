@@ -11,7 +11,7 @@ import (
 // maxLoss is the largest loss that can be added.
 const maxLoss = 1 << 24
 
-// losses has the moments of the losses of two models on the same rows: the sums of all products of up to
+// losses holds the moments of the losses of two models on the same rows: the sums of all products of up to
 // three of
 //
 //	w, wa, wb
@@ -97,7 +97,7 @@ func (l *losses) means() (champion, challenger float64) {
 }
 
 // difference returns the mean, with its precision, of the challenger's losses minus ratio times the
-// champion's. With ratio 1.01, a mean above 0 says that the challenger is worse by more than one percent.
+// champion's. With ratio 1.01, a mean above 0 means that the challenger is worse by more than one percent.
 func (l *losses) difference(ratio float64) score.Mean {
 	d := score.Mean{Effective: l.effective()}
 	if l.rows == 0 {

@@ -29,7 +29,7 @@ func (s *Sum) Grouped() *Sum {
 // exactPairs reports whether errors are compared by Pairs: if rows are independent and have no weights.
 func (s *Sum) exactPairs(m Metric) bool { return m == Error && !s.weighted && s.clusters == nil }
 
-// NewSum returns the sum of no rows for the given different metrics, without RMSE. weighted says that rows
+// NewSum returns the sum of no rows for the given different metrics, without RMSE. weighted is true if rows
 // have weights.
 func NewSum(weighted bool, metrics ...Metric) *Sum {
 	return &Sum{metrics: metrics, weighted: weighted, losses: make([]losses, len(metrics))}
@@ -117,11 +117,11 @@ const (
 	sliceClusters = 1 << 8
 )
 
-// clusters has the losses of groups of rows, which may depend on each other within a group. A mean is then
+// clusters holds the losses of groups of rows, which may depend on each other within a group. A mean is then
 // as precise as the sums of the groups are, not as that many rows (Liang and Zeger 1986).
 type clusters = score.Keyed[int, *cluster]
 
-// cluster has the sums of the rows of some groups, for each metric.
+// cluster holds the sums of the rows of some groups, for each metric.
 type cluster struct{ metrics []clusterSums }
 
 // clusterSums are the weighted losses of a metric.

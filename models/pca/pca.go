@@ -28,10 +28,10 @@ const maxComponents = 1024
 
 // Result is the result of Solve.
 type Result struct {
-	// Linear has the components as weights, each of norm 1, and −w·φ̄ as intercepts, so its scores are the
+	// Linear holds the components as weights, each of norm 1, and −w·φ̄ as intercepts, so its scores are the
 	// coordinates of centred features. The entry of largest magnitude of each component is positive.
 	Linear *linear.Model
-	// Variance has the eigenvalue of each component, the variance of its score, in descending order.
+	// Variance holds the eigenvalue of each component, the variance of its score, in descending order.
 	Variance []float64
 	// Ratio is Variance divided by the total variance of all features.
 	Ratio []float64

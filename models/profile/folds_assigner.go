@@ -161,7 +161,7 @@ type FoldRule struct {
 	By      FoldBy   `json:"by"`
 	Columns []string `json:"columns"` // names of the columns that give the key
 	Folds   int      `json:"folds"`   // number of folds, 2 or more
-	// Gap says that folds with odd numbers are gaps in time: they are not judged, and not fitted to when
+	// Gap is true if folds with odd numbers are gaps in time: they are not judged, and not fitted to when
 	// the fold before them is judged.
 	Gap bool `json:"gap,omitempty"`
 	// Cluster is the mean over rows of the size of the row's group: as many rows count as one independent row.

@@ -23,7 +23,7 @@ type Copies struct {
 	before   map[ShardStart][]byte
 }
 
-// PrecedingCopies has the number of copies of each content that precede a shard. The numbers are
+// PrecedingCopies holds the number of copies of each content that precede a shard. The numbers are
 // uvarints, to save memory.
 type PrecedingCopies struct {
 	ShardStart
@@ -87,7 +87,7 @@ func (c *Copies) index() {
 	})
 }
 
-// copyNumbers has for each content the number of copies before a shard.
+// copyNumbers holds for each content the number of copies before a shard.
 type copyNumbers []int64
 
 func (n copyNumbers) Code(c *wire.Coder) {

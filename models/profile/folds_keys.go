@@ -170,7 +170,7 @@ const shareSalt = 0x7368617265
 
 // Groups chooses whole groups with about the given share of the rows, in an order that depends on
 // the seed. It returns their keys, ascending; nil if there are more groups than are counted, so
-// that hashes of keys should decide. The error says that there is only one group.
+// that hashes of keys should decide. It fails if there is only one group.
 func (k *FoldKeys) Groups(share float64, seed uint64) ([]uint64, error) {
 	if k.keys.Many {
 		return nil, nil
@@ -199,7 +199,7 @@ func (k *FoldKeys) Groups(share float64, seed uint64) ([]uint64, error) {
 }
 
 // Since returns a time such that about the given share of the rows are from then or later, and the time that is
-// earlier by gap, 0 if gap is 0. The error says that all rows have the same time, or that none is before the gap.
+// earlier by gap, 0 if gap is 0. It fails if all rows have the same time, or if none is before the gap.
 func (k *FoldKeys) Since(share, gap float64) (since, before uint64, err error) {
 	times, err := k.sortedTimes()
 	if err != nil {

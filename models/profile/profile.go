@@ -33,7 +33,7 @@ type Sum struct {
 	weights weighted
 }
 
-// column has the statistics of one column. Only nonzero and missing values are recorded; all other rows are
+// column holds the statistics of one column. Only nonzero and missing values are recorded; all other rows are
 // zeros. So zeros that a sparse file omits, or that precede a new column, need no correction.
 type column struct {
 	sum, squares exact.Sum
@@ -252,7 +252,7 @@ type Profile struct {
 	Weights *Weights `json:"weights,omitempty"`
 	// Labels is nil if rows have no label or several.
 	Labels *schema.LabelSummary `json:"labels,omitempty"`
-	// Targets has the range of each of several labels.
+	// Targets holds the range of each of several labels.
 	Targets []Range `json:"targets,omitempty"`
 }
 

@@ -199,12 +199,12 @@ func (s *Sum) Sample() (x []float32, n, d int) {
 // or levels. They are small enough to be stored with a model, and do not depend on the order of the rows.
 type Statistics struct {
 	Profile
-	// Deciles has for each column its nine deciles, in the sample of the profile, over the rows that have a value;
+	// Deciles holds for each column its nine deciles, in the sample of the profile, over the rows that have a value;
 	// none for categories and for columns without values. It is nil if rows are longer than 4,096 numbers.
 	Deciles [][]float32 `json:"deciles,omitempty"`
 	// Points are the rows that package shapley compares predictions with.
 	Points [][]float32 `json:"points,omitempty"`
-	// Levels has for each categorical column the number of rows of each of its values; nil if there are none.
+	// Levels holds for each categorical column the number of rows of each of its values; nil if there are none.
 	Levels [][]int64 `json:"levels,omitempty"`
 	// Distinct is the number of different rows: exact if the sample has all of them, otherwise estimated
 	// from the hashes of the sample, with a relative standard error of 1/√Sampled.

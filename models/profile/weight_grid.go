@@ -22,9 +22,9 @@ import (
 type WeightGrid struct {
 	// Unit is the weight of a row that is 1 on the grid.
 	Unit float64 `json:"unit"`
-	// Exact says that weights of rows are multiples of Unit, or rounded to multiples of it.
+	// Exact is true if weights of rows are multiples of Unit, or rounded to multiples of it.
 	Exact bool `json:"exact"`
-	// Classes has the weight of each class; nil if all are 1.
+	// Classes holds the weight of each class; nil if all are 1.
 	Classes []float64 `json:"classes,omitempty"`
 	// Total is at least the sum of all weights on the grid.
 	Total int64 `json:"total"`
@@ -217,7 +217,7 @@ func (g *WeightGrid) Class(c int) float64 {
 }
 
 // Rows returns the number of rows in a part of the data, given its rows and its sum of weights on the grid
-// without class weights. With exact weights, a row counts as often as its weight says.
+// without class weights. With exact weights, the weight of a row is the number of times that it counts.
 func (g *WeightGrid) Rows(rows int64, sum float64) int64 {
 	if g == nil || !g.Exact {
 		return rows

@@ -70,7 +70,7 @@ func SolveChain(o Options) (*Solution, error) {
 	return fit, nil
 }
 
-// cannotJudge reports whether an error of Solve says that its rows cannot choose λ.
+// cannotJudge reports whether an error of Solve means that its rows cannot choose λ.
 func cannotJudge(err error) bool {
 	_, undivided := errors.AsType[undividedError](err)
 	_, unsolved := errors.AsType[NoSolutionError](err)

@@ -138,8 +138,8 @@ func (p *problem) weights(fit *Solution, eq *system) error {
 	return nil
 }
 
-// NoSolutionError is an error of Solve that says that the rows, with this λ, have no solution: they are of one class,
-// their sums are not exact, the matrix is not positive definite, or weights do not fit in float32.
+// NoSolutionError is the error of Solve for rows that have no solution with this λ: they are of one class, their sums
+// are not exact, the matrix is not positive definite, or weights do not fit in float32.
 type NoSolutionError string
 
 func (e NoSolutionError) Error() string { return string(e) }

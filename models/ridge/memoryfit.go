@@ -123,8 +123,8 @@ func (f *memoryFit) solve(steps int, mayRefine bool) (_ *Solution, err error) {
 	return Solve(*o)
 }
 
-// WeightedRows returns the number of rows, counting each row as often as its weight says, and an upper bound on the
-// sum of the weights.
+// WeightedRows returns the number of rows, where a row with a whole weight counts that many times, and an upper bound
+// on the sum of the weights.
 func WeightedRows(w *profile.Weights, grid *profile.WeightGrid) (rows, total int64) {
 	if grid == nil {
 		return w.Rows, w.Rows

@@ -74,7 +74,7 @@ func (s *search) completeTotal() error {
 	return err
 }
 
-// run tries values until the best λ is found, and returns its index in values. coarse says that the first fold
+// run tries values until the best λ is found, and returns its index in values. coarse is true if the first fold
 // has led to a λ for which the grid is too coarse.
 func (s *search) run() (best int, coarse bool, err error) {
 	if !s.descends() || s.dual != nil && s.total.Rows() <= solver.FewTries {

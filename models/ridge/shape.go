@@ -15,7 +15,7 @@ const (
 const maxTarget = blas.MaxTarget // |q| of a target on its grid
 
 // Shape describes a Sum: D features and k outputs, which are the classes, or the targets
-// if Regression is set. Weighted says that rows have weights.
+// if Regression is set. Weighted is true if rows have weights.
 type Shape struct {
 	Dim        int
 	Outputs    int

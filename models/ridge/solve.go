@@ -91,7 +91,7 @@ type Source struct {
 	Shape Shape
 	// Sums are the sums of the folds, in memory. Solve changes them only if there is one.
 	Sums []*Sum
-	// Rows has the rows of Folds ≥ 2 folds. λ and weights are the same as from their sums.
+	// Rows holds the rows of Folds ≥ 2 folds. λ and weights are the same as from their sums.
 	Rows *FoldRows
 }
 
@@ -118,7 +118,7 @@ type Solution struct {
 	Weights   []float32 // k×D, row-major; nil if Coarse, and with ChoiceOnly
 	Intercept []float32 // length k
 	Lambda    float64   // the λ of the weights
-	// Table has a row for every λ that was tried with all features, in the order of Options; nil without
+	// Table holds a row for every λ that was tried with all features, in the order of Options; nil without
 	// folds. A λ that is much worse than the best was tried on fewer folds.
 	Table []CVResult
 	Rows  int64 // number of rows that the weights were fitted to
@@ -169,7 +169,7 @@ type CVResult struct {
 	Failed string `json:"failed,omitempty"`
 }
 
-// HeldOutResult has the errors of a λ on the rows of fold 0, scored as in prediction: with features that are
+// HeldOutResult holds the errors of a λ on the rows of fold 0, scored as in prediction: with features that are
 // not rounded. Solve leaves it zero.
 type HeldOutResult struct {
 	// HeldOutRows is the number of rows of fold 0 that were scored with weights fitted without them; 0 if none were.

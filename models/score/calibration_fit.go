@@ -175,10 +175,9 @@ func isotonic(p []point, sigmoid func(score float64) float64) (score, probabilit
 	return score, probability
 }
 
-// CalibrationCells is the number of cells of the grid of scores. For each sign, magnitudes from 2⁻¹⁰ to 2⁶
-// have 128 cells an octave, so a score differs from the centre of its cell by at most 0.4%. Smaller
-// magnitudes share the cell of 2⁻¹⁰, larger ones the last cell. The grid is fixed, so no range need be
-// known in advance.
+// CalibrationCells is the number of cells of the grid of scores. For each sign, magnitudes from 2⁻¹⁰ to 2⁶ have 128
+// cells an octave, so a score differs from the centre of its cell by at most 0.4%. Smaller magnitudes share the cell
+// of 2⁻¹⁰, larger ones the last cell. The grid is fixed, so no range need be known in advance.
 const CalibrationCells = 4096
 
 const (

@@ -143,7 +143,7 @@ func (c *Classes) sums() (each []totals, unseen int64) {
 	return each, unseen
 }
 
-// ClassReport has the scores of a classifier. Rates are in [0, 1]; a rate with divisor 0 is 0.
+// ClassReport holds the scores of a classifier. Rates are in [0, 1]; a rate with divisor 0 is 0.
 type ClassReport struct {
 	Rows     int64   `json:"rows"`
 	Errors   int64   `json:"errors"`

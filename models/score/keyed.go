@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Keyed has a tally of rows for each key: the value of a column, or the cluster of a group. If there are more
+// Keyed holds a tally of rows for each key: the value of a column, or the cluster of a group. If there are more
 // keys than the limit it keeps none, so the result depends only on the set of keys. It is not safe for
 // concurrent use.
 type Keyed[K cmp.Ordered, P wire.Coded] struct {

@@ -9,9 +9,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// targetMoments has the sums for the intervals of a regression's scores. With the residual r and the target y
-// of a row, both in a unit near the spread of the targets and y relative to their middle, these are the
-// sums of
+// targetMoments holds the sums for the intervals of a regression's scores. With the residual r and the target y of a
+// row, both in a unit near the spread of the targets and y relative to their middle, these are the sums of
 //
 //	|r|³, r⁴, r⁶, y³, y⁴, r²y and r²y².
 //

@@ -13,7 +13,7 @@ const MaxRanked = 100
 // the first few.
 const MinTopClasses = 10
 
-// topped has the values of "few" for MinTopClasses.
+// topped holds the values of "few" for MinTopClasses.
 var topped = [...]int{3, 5}
 
 // Ranking counts how a classifier orders rows. For two classes it counts the Margin, and the probability of

@@ -12,9 +12,8 @@ import (
 // takes 24 bytes, and about 70 while rows are added.
 const MaxCells = 1 << 20
 
-// ranks counts float32 values of two kinds in their order: scores of rows of a class and
-// of other rows, or errors. From the counts follow the area under a ROC curve, average
-// precision and quantiles.
+// ranks counts float32 values of two kinds in their order: scores of rows of a class and of other rows, or errors.
+// From the counts follow the area under a ROC curve, average precision and quantiles.
 //
 // Each different value has its own cell as long as there are no more than the limit. Beyond it, the last
 // bits of all values are dropped, as few as possible, and results have bounds for the unknown order within
@@ -43,8 +42,7 @@ type cell struct {
 // tailRows is the largest number of rows of an entry of the tail.
 const tailRows = 1<<31 - 1
 
-// newRanks returns an empty count that distinguishes up to limit values. It panics unless
-// 2 ≤ limit ≤ MaxCells.
+// newRanks returns an empty count that distinguishes up to limit values. It panics unless 2 ≤ limit ≤ MaxCells.
 func newRanks(limit int) *ranks {
 	if limit < 2 || limit > MaxCells {
 		panic("score: limit of ranks out of range")
@@ -77,8 +75,7 @@ func value(key uint32) float32 {
 	return math.Float32frombits(^key)
 }
 
-// Add counts rows ≥ 0 rows with the value v, of kind 0 or 1. It panics if v is not
-// finite.
+// Add counts rows ≥ 0 rows with the value v, of kind 0 or 1. It panics if v is not finite.
 func (r *ranks) Add(v float32, kind int, rows int64) {
 	if !exact.Finite(v) || rows < 0 {
 		panic("score: rank of a value that is not finite, or of negative rows")

@@ -13,7 +13,7 @@ import (
 type ReliabilityReport struct {
 	Rows    int64   `json:"rows"`
 	LogLoss float64 `json:"log_loss"` // mean of −log p of the row's class, with p at least MinProbability
-	// LogLossInterval has the ends of the 95% interval of LogLoss, for independent rows like these; nil for
+	// LogLossInterval holds the ends of the 95% interval of LogLoss, for independent rows like these; nil for
 	// fewer than MinMeanRows rows.
 	LogLossInterval *[2]float64 `json:"log_loss_interval,omitempty"`
 
@@ -26,7 +26,7 @@ type ReliabilityReport struct {
 	Bins []ReliabilityBin `json:"bins"`
 }
 
-// ReliabilityBin has the rows whose predicted class has a probability above Low and up to High.
+// ReliabilityBin holds the rows whose predicted class has a probability above Low and up to High.
 type ReliabilityBin struct {
 	Low        float64 `json:"low"`
 	High       float64 `json:"high"`
@@ -131,8 +131,7 @@ func (r *Reliability) bin(p float32) int {
 	return i
 }
 
-// Report returns the measures. Means are by weight. Intervals are for effective times as many rows as were
-// counted.
+// Report returns the measures. Means are by weight. Intervals are for effective times as many rows as were counted.
 func (r *Reliability) Report(effective float64) ReliabilityReport {
 	scaled := func(n int64) int64 { return int64(math.RoundToEven(float64(n) * effective)) }
 	n, all := len(r.rows), int64(0)

@@ -26,7 +26,7 @@ type Slices struct {
 	Keyed[string, *slice]
 }
 
-// slice has the counts for the rows with one value.
+// slice holds the counts for the rows with one value.
 type slice struct {
 	rows   int64
 	weight int64   // number of rows, each as often as it counts
@@ -94,18 +94,18 @@ func (s *Slices) AddTarget(value string, truth, predicted float64, rows int64) {
 	}
 }
 
-// SliceReport has the scores for the values of a column.
+// SliceReport holds the scores for the values of a column.
 type SliceReport struct {
 	Column string       `json:"column"`
 	Target string       `json:"target,omitempty"`   // the predicted target, if there are several
 	Values int          `json:"values"`             // number of different values; 0 if Many
 	Many   bool         `json:"too_many,omitempty"` // more than MaxSlices values, so none has scores
 	Slices []SliceScore `json:"slices,omitempty"`   // the values with the most rows first
-	// Others has the scores of all values beyond the 50 with the most rows.
+	// Others holds the scores of all values beyond the 50 with the most rows.
 	Others *SliceScore `json:"others,omitempty"`
 }
 
-// SliceScore has the scores of the rows with one value. Low and High fields are the ends of 95% intervals;
+// SliceScore holds the scores of the rows with one value. Low and High fields are the ends of 95% intervals;
 // fields are nil where they are not defined.
 type SliceScore struct {
 	Value string `json:"value"` // empty for Others
@@ -114,7 +114,7 @@ type SliceScore struct {
 	TargetSlice
 }
 
-// ClassSlice has the scores of a classifier; see ClassReport, RankingReport and ReliabilityReport.
+// ClassSlice holds the scores of a classifier; see ClassReport, RankingReport and ReliabilityReport.
 type ClassSlice struct {
 	Error            *float64 `json:"error,omitempty"`
 	ErrorLow         *float64 `json:"error_low,omitempty"`
@@ -128,7 +128,7 @@ type ClassSlice struct {
 	LogLoss          *float64 `json:"log_loss,omitempty"`
 }
 
-// TargetSlice has the scores of a regression; see TargetReport. The interval is MAE ± 1.96 standard errors,
+// TargetSlice holds the scores of a regression; see TargetReport. The interval is MAE ± 1.96 standard errors,
 // which assumes many rows.
 type TargetSlice struct {
 	MAE     *float64 `json:"mae,omitempty"`

@@ -59,7 +59,7 @@ func (t *Targets) Add(truth, predicted float64, often int64) {
 	t.moments.add(truth, r, w)
 }
 
-// TargetReport has the scores of a regression over its finite residuals. All are 0 if there are none.
+// TargetReport holds the scores of a regression over its finite residuals. All are 0 if there are none.
 type TargetReport struct {
 	Rows int64 `json:"rows"` // rows with a finite residual
 	// NotFinite counts the rows left out because their residual is infinite or NaN.
@@ -78,7 +78,7 @@ type TargetReport struct {
 	// targets are equal, as for one row.
 	R2 *float64 `json:"r2"`
 	TargetIntervals
-	// OutOfRange has the rows with predictions far outside the range of the training targets; nil if there are
+	// OutOfRange holds the rows with predictions far outside the range of the training targets; nil if there are
 	// none.
 	OutOfRange *OutOfRange `json:"far_predictions,omitempty"`
 }

@@ -19,7 +19,7 @@ type Trials struct {
 	groups *grouped // nil if rows are independent
 }
 
-// trial has the errors of one fit.
+// trial holds the errors of one fit.
 type trial struct {
 	errors  int64      // rows that get a wrong class or none
 	wrong   int64      // their weight

@@ -33,15 +33,15 @@ type Candidate struct {
 	// Metric is the kind of the learned metric, "diagonal", "full" or "" for none, and Rounds how often it was learned.
 	Metric string `json:"metric,omitempty"`
 	Rounds int    `json:"rounds,omitempty"`
-	// Products says that the first metric comes from products of two columns (package pairs); Rounds follow it.
+	// Products is true if the first metric comes from products of two columns (package pairs); Rounds follow it.
 	Products bool `json:"products,omitempty"`
 	// Pair is the width of an additional Gaussian kernel of two columns, in median distances of these; 0 for none.
 	Pair float64 `json:"pair,omitempty"`
-	// InResiduals says that these two columns were found in the residuals of another candidate.
+	// InResiduals is true if these two columns were found in the residuals of another candidate.
 	InResiduals bool `json:"in_residuals,omitempty"`
 	// PiecewiseLinear adds piecewise-linear columns.
 	PiecewiseLinear bool `json:"piecewise_linear,omitempty"`
-	// Landmarks says that the features are values of the kernel at rows (package landmarks), not random.
+	// Landmarks is true if the features are values of the kernel at rows (package landmarks), not random.
 	Landmarks bool `json:"landmarks,omitempty"`
 }
 
@@ -149,7 +149,7 @@ type kernelOf struct {
 	options  kernel.Options
 	family   string
 	distance kernel.Distance // of its width
-	// smooth says that gradients of its features are good for a metric: frequencies have a finite second moment.
+	// smooth is true if gradients of its features are good for a metric: frequencies have a finite second moment.
 	smooth bool
 }
 

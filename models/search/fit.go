@@ -28,7 +28,7 @@ var (
 	errNoLambda  = errors.New("search: no lambda can be solved for")
 )
 
-// cannotFit reports whether an error says that nothing follows from the numbers of a trial, such as a matrix that is
+// cannotFit reports whether an error means that nothing follows from the numbers of a trial, such as a matrix that is
 // not positive definite or gradients that are 0. Other trials may succeed.
 func cannotFit(err error) bool {
 	if _, ok := errors.AsType[ridge.NoSolutionError](err); ok {
@@ -111,7 +111,7 @@ func (f *fit) scores(lambda float64, phi []float32, n int, scores []float32) err
 	return nil
 }
 
-// solved has the losses of a fit for one λ.
+// solved holds the losses of a fit for one λ.
 type solved struct {
 	lambda float64
 	*judged
@@ -165,7 +165,7 @@ func path(start []float64, factor float64, steps int, solve func(lambda float64)
 	return best, solves
 }
 
-// judged has the losses of a fit on rows that it was not fitted to.
+// judged holds the losses of a fit on rows that it was not fitted to.
 type judged struct {
 	loss   []float64 // of each row times its weight
 	weight float64   // of the rows

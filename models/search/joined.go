@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 )
 
-// Joined has the options of a kernel of fixed width together with additional features. Package search and its
+// Joined holds the options of a kernel of fixed width together with additional features. Package search and its
 // callers use it; it has no name and no options except features.
 type Joined struct {
 	Kernel   kernel.Options

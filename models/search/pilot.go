@@ -23,15 +23,15 @@ type Pilot struct {
 	X    []float32 // N×D, row-major: columns as plain numbers, before any scaling
 	N, D int
 
-	// Y has the classes of the rows, 0 ≤ y < Classes, or targets if Classes is 0.
+	// Y holds the classes of the rows, 0 ≤ y < Classes, or targets if Classes is 0.
 	Y       []float64
 	Classes int
 
 	Weights []float64 // of the rows, > 0; nil if they are all 1
 
-	// Fold has the fold of each row, less than Folds; nil if the hash of a row decides it.
+	// Fold holds the fold of each row, less than Folds; nil if the hash of a row decides it.
 	Fold []uint8
-	// Ordered says that a fold is judged by fits to later folds only, whose rows are earlier in time.
+	// Ordered is true if a fold is judged by fits to later folds only, whose rows are earlier in time.
 	Ordered bool
 }
 

@@ -46,8 +46,8 @@ type Result struct {
 	// Stopped is true if Options.Stop ended the search.
 	Stopped bool `json:"stopped,omitempty"`
 
-	// Kernel has the chosen width, for rows after Steps and the Metric of Joined, which apply to rows of the pilot.
-	// Kernel and the fields below are zero if nothing could be tried.
+	// Kernel is the kernel with the chosen width, for rows after Steps and the Metric of Joined, which apply to rows of
+	// the pilot. Kernel and the fields below are zero if nothing could be tried.
 	Kernel    kernel.Options    `json:"-"`
 	Joined    *Joined           `json:"-"` // the kernel with additional features; nil without
 	Steps     []features.Recipe `json:"-"`
@@ -57,7 +57,7 @@ type Result struct {
 	Levels    []int             `json:"-"` // columns of the pilot, from 0, that the steps make levels of
 }
 
-// Run searches. The error says that the pilot or the options are invalid, or that the context has ended.
+// Run searches. It fails if the pilot or the options are invalid, or if the context has ended.
 func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 	r, rungs, err := newRunner(p, o)
 	if err != nil {

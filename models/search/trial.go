@@ -84,7 +84,7 @@ type runner struct {
 	shared   []*learnedMetric // metrics whose rows are kept
 }
 
-// viewData has the pilot's rows in a view (x, with d numbers each), and values that are derived from them on demand.
+// viewData holds the pilot's rows in a view (x, with d numbers each), and values that are derived from them on demand.
 type viewData struct {
 	x       []float32
 	d       int

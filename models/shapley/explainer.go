@@ -238,7 +238,7 @@ func (a phasor) minus(b phasor) phasor { return phasor{a.re - b.re, a.im - b.im}
 
 func (a phasor) scaled(f float64) phasor { return phasor{float64(f * a.re), float64(f * a.im)} }
 
-// taylor has the Taylor coefficients of cosine and sine in the square of a small angle. The first omitted
+// taylor holds the Taylor coefficients of cosine and sine in the square of a small angle. The first omitted
 // terms are below 2⁻⁵⁶.
 var taylor = func() (list [9][2]float64) {
 	c := 1.0 // (−1)ⁿ/(2n)!

@@ -41,7 +41,7 @@ type Rule struct {
 	Folds int `json:"folds"` // number of sums of a part, at least 1
 	// Cut is the number of folds into which rows are cut, if it is more than Folds; see ridge.FoldPlan.
 	Cut int `json:"cut,omitempty"`
-	// First says that only the rows of the first fold are held out, because the recipe may depend on the
+	// First is true if only the rows of the first fold are held out, because the recipe may depend on the
 	// others: features were learned or searched on them, or categories encoded.
 	First bool `json:"first,omitempty"`
 	Steps int  `json:"steps"` // of the grid of the features, from 0 to their bound

@@ -45,7 +45,7 @@ type Recipe struct {
 	Opened `json:"-"`
 }
 
-// Opened has the fields of a recipe that follow from its JSON and its files.
+// Opened holds the fields of a recipe that follow from its JSON and its files.
 type Opened struct {
 	Schema     *dataset.Schema // decoded from Input
 	Profile    *Profile        // from ProfileFile

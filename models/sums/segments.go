@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// Segment has the sums of the rows of a segment, or of several small segments that are pooled.
+// Segment holds the sums of the rows of a segment, or of several small segments that are pooled.
 type Segment struct {
 	Members []Member `json:"members"`
 	SumFiles

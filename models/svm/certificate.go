@@ -47,7 +47,7 @@ type verifier struct {
 
 // verify begins to verify weights, as read from a model, against a state, which must come from some round:
 // the first state has no dual variables. Nil weights mean the state's. The objective is computed from the
-// weights, whatever the state says.
+// weights, not taken from the state.
 func (l *learner) verify(state []byte, m *linear.Model) (*verifier, error) {
 	s, err := decodeState(l, state)
 	if err != nil {

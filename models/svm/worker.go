@@ -35,7 +35,7 @@ type worker struct {
 	scratch
 }
 
-// ascent has the sums, weights and gains that the steps of a window change.
+// ascent holds the sums, weights and gains that the steps of a window change.
 type ascent struct {
 	turn      uint32    // number of calls of ascend
 	steps     []float64 // p×d: Σ c_i δ_i φ_i of the steps of the window

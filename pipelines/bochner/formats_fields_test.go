@@ -16,7 +16,7 @@ type fieldOf struct {
 	Buckets                  int
 }
 
-// tableOf says how fields become values.
+// tableOf describes how fields become values.
 type tableOf struct {
 	Columns            []fieldOf
 	Missing            []string

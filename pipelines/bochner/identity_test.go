@@ -27,7 +27,7 @@ type table struct {
 	label  string   // column; "" where the format has its place
 }
 
-// cut says how the rows of a table come to lie in files.
+// cut describes how the rows of a table are divided into files.
 type cut struct {
 	files    int // 0 is 1
 	shuffled bool

@@ -16,7 +16,7 @@ func init() { engine.Register(loud{}) }
 // direct runner.
 type loud struct{}
 
-// About says that workers are goroutines of this process, one reader at a time.
+// About describes workers as goroutines of this process, one reader at a time.
 func (loud) About() engine.About { return engine.About{Name: "loud", Readers: 1, InProcess: true} }
 
 // Validate refuses options that do not fit, before anything is read.

@@ -58,8 +58,8 @@ func OfReports(reports []dataset.Report) error {
 	return nil
 }
 
-// OfPanic returns the fault for the recovered value of a panic. The first line of its
-// message says what happened; the stack follows.
+// OfPanic returns the fault for the recovered value of a panic. Its message is the value,
+// followed by the stack.
 func OfPanic(r any) *Fault { return &Fault{Crash, fmt.Sprintf("%v\n%s", r, debug.Stack())} }
 
 // Guard turns a panic into an error: in one of our goroutines it would end the process

@@ -48,10 +48,10 @@ type Spec struct {
 	// in a set of folds of its own. Segments[i] has the names of the segments in set i. If the last set
 	// has no names, it has the rows of all other segments.
 	Segments [][]string `json:"levels,omitempty"`
-	// PassFollows says that a later pass scores the rows of the first fold, so that the solve checks their classes
+	// PassFollows is true if a later pass scores the rows of the first fold, so that the solve checks their classes
 	// and stores trials.
 	PassFollows bool `json:"pass_follows,omitempty"`
-	// Rows says to store the few rows instead of their sums; see ridge.StoresRows.
+	// Rows is true to store the few rows instead of their sums; see ridge.StoresRows.
 	Rows bool `json:"rows,omitempty"`
 	// Steps is the number of steps of the features' grid from 0 to their bound: 127 for 8 bits.
 	Steps int `json:"steps"`
@@ -62,7 +62,7 @@ type Spec struct {
 // SolveOptions has the values of λ that a solve tries, and chooses what it returns.
 type SolveOptions struct {
 	ridge.LambdaSearch
-	// MayRefine says that rows can be summed again on a finer grid. FitReport.Coarse is then set if the
+	// MayRefine is true if rows can be summed again on a finer grid. FitReport.Coarse is then set if the
 	// best λ is not larger than FitReport.Floor, the λ that is equivalent to rounding the features.
 	MayRefine bool `json:"may_refine,omitempty"`
 	// Sketch selects the sketches to compute.
@@ -80,8 +80,8 @@ const (
 
 // Listing chooses what reports contain about each row.
 type Listing struct {
-	// RowHashes says to report the hashes of the rows, and Positions their positions in the files;
-	// see ShardReport.
+	// RowHashes is true to report the hashes of the rows, and Positions to report their positions in
+	// the files; see ShardReport.
 	RowHashes bool `json:"contents,omitempty"`
 	Positions bool `json:"positions,omitempty"`
 }

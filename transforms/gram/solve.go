@@ -59,7 +59,7 @@ type FitReport struct {
 	// FoldVariance is the variance over the rows of the first fold, if it was predicted.
 	FoldVariance []float64          `json:"fold_variance,omitempty"`
 	Components   []models.Component `json:"components,omitempty"` // of an embedding
-	// Coarse says that the grid is too coarse for Lambda, the best λ on the first fold. There are no weights then.
+	// Coarse is true if the grid is too coarse for Lambda, the best λ on the first fold. There are no weights then.
 	Coarse bool `json:"coarse,omitempty"`
 	WeightDigests
 	// Floor is the λ that is equivalent to rounding features to their grid.

@@ -90,7 +90,7 @@ func NewAccumulator(t transforms.Task, stripe int, p *Pass) (*Accumulator, error
 	return s, nil
 }
 
-// startCopyCounts starts counting frequent rows separately, from 0, if the pass says so.
+// startCopyCounts starts counting frequent rows separately, from 0, if the pass asks for it.
 func (s *Accumulator) startCopyCounts() {
 	f := s.pass.Spec.Frequent
 	if f == nil {

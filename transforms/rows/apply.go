@@ -128,7 +128,7 @@ func (f *applyFn) flush(ctx context.Context, emit func(result)) error {
 	return nil
 }
 
-// use prepares for another model. fill allows it to fill in missing values; labeled says that labels are read.
+// use prepares for another model. fill allows it to fill in missing values; labeled is true if labels are read.
 func (b *applying) use(m *models.Model, fill, labeled bool) error {
 	s := new(dataset.Schema)
 	if o := m.Manifest.Input.Options; len(o) > 0 {

@@ -36,9 +36,9 @@ type Prediction struct {
 	// Values are the targets of a regression, in the units of the training data, or the
 	// coordinates of an embedding; nil of a classifier.
 	Values []float64
-	// Scores has one number for each of models.Model.Outputs.
+	// Scores holds one number for each of models.Model.Outputs.
 	Scores []float32
-	// Probabilities has one number for each of models.Model.Outputs; nil if the model has none.
+	// Probabilities holds one number for each of models.Model.Outputs; nil if the model has none.
 	Probabilities []float32
 	// Model is the digest of the model: models.Manifest.SHA256.
 	Model string

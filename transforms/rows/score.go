@@ -31,7 +31,7 @@ type Score struct {
 	// LogLoss is the mean of −ln p, where p is the probability of the row's class, at least 10⁻⁷. It is
 	// nil for a regression, and for a model without probabilities.
 	LogLoss *float64
-	// RMSE has the root of the mean squared error of each target, in its units; nil for a classifier.
+	// RMSE holds the root of the mean squared error of each target, in its units; nil for a classifier.
 	RMSE []float64
 }
 

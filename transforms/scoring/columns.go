@@ -18,7 +18,7 @@ type column struct {
 	values func(*output) any
 }
 
-// output is what a model says about a block of rows.
+// output is the output of a model for a block of rows.
 type output struct {
 	models.Applied
 	block     *rowio.Block

@@ -21,7 +21,7 @@ type Trials struct {
 	LogLoss bool `json:"log_loss,omitempty"` // for classes: sum log losses, too
 	Keep    bool `json:"keep,omitempty"`     // for classes: keep scores of rows, to which probabilities are fitted
 	Grouped bool `json:"grouped,omitempty"`  // rows with the same fold hash depend on each other
-	// Conformal, unless nil, says to collect conformity scores.
+	// Conformal, unless nil, asks for conformity scores.
 	Conformal *Conformal `json:"conformal,omitempty"`
 }
 
@@ -96,7 +96,7 @@ func (t *TrialScores) Code(c *wire.Coder) {
 type Conformal struct {
 	Fit int `json:"fit"` // index of the fit, among HeldOut.Fits, whose scores count
 	// Leverage, for targets with HeldOut.Probes, is the leverage of the sketch, whose outputs follow the
-	// outputs of the fits. Within says that the sketch was computed from these rows, too.
+	// outputs of the fits. Within is true if the sketch was computed from these rows, too.
 	Leverage float64 `json:"leverage,omitempty"`
 	Within   bool    `json:"within,omitempty"`
 	// Probabilities are of the classes; nil for targets. The scores of a row are by those of the other half.

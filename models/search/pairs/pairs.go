@@ -93,7 +93,7 @@ type finder struct {
 	found   bool // whether any z is above the bound
 	largest float64
 	best    [2]int // columns of the product with the largest z
-	// sums has the sum of the z above the bound for any two frequencies of columns, for single ones on the diagonal.
+	// sums holds the sum of the z above the bound for any two frequencies of columns, for single ones on the diagonal.
 	// Frequency k of column j has index j·len(frequencies)+k. sums is nil unless Frequencies needs it.
 	sums        []float64
 	frequencies []float32 // ω of each standardised column

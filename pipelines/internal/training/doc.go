@@ -9,9 +9,10 @@
 //  5. Model.finish publishes the model directory and describes the model as results.Train.
 //
 // A Training is the state that these steps share; whoever calls Begin closes its Job. Its spec is complete after
-// resolve. Later, only a search that does not apply to the rows turns itself off, and the choice of the number of
-// features changes the grid. Steps 3 and 4 replace the recipe in Prepared, Reserve drops from Prepared what no later
-// step needs, and every step may add notes. All other results of a step are in its FeatureChoice, Fit or Model.
+// resolve. Later steps change only four options: Search, if a search does not apply to the rows; Lambda.Select, after
+// a search; the time that is left for rounds; and the grid, for each number of features. Steps 3 and 4 replace the
+// recipe in Prepared, Reserve drops from Prepared what no later step needs, and every step may add notes. All other
+// results of a step are in its FeatureChoice, Fit or Model.
 //
 // A fit by sums (sumsPlan.fit) reads the rows once, adds up sums for each fold, and solves for each λ from these. It
 // may read the rows again, on a finer grid or to score the trials. A fit by rounds (rounds.fit) reads them in every

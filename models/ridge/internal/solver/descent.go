@@ -17,7 +17,7 @@ type LambdaDescent struct {
 	// with fewer features; nil if it was not tried there on all of them. The difference between two values
 	// is assumed to vary between folds as much as there.
 	Before func(value int) []float64
-	// Together says that trying several values at once costs less.
+	// Together is true if trying several values at once costs less.
 	Together bool
 	// Ends, unless nil, reports whether From ends at a value to which the first fold has led.
 	Ends func(value int) bool

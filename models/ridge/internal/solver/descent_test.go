@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// table has the errors of each value on each fold, and which of them a search tried.
+// table holds the errors of each value on each fold, and which of them a search tried.
 type table struct {
 	errors [][]float64
 	tried  map[[2]int]bool

@@ -24,7 +24,7 @@ type HeldOutFit struct {
 	Factors []float64 // of the squared errors of the outputs
 }
 
-// HeldOutErrors has the memory for computing errors.
+// HeldOutErrors holds the memory for computing errors.
 type HeldOutErrors struct {
 	dim, outputs, threads int
 
