@@ -1,6 +1,3 @@
-// Package features defines feature maps (Map) and the recipes that describe them (Recipe). Subpackages have
-// the maps themselves; Register and Seal turn their recipes into plain data. A Chain composes recipes. A
-// Gridded map writes its features to a Grid of whole numbers, for exact sums.
 package features
 
 import (
@@ -170,10 +167,11 @@ func mapped(m Map, x, z []float32) (fx, fz []float32) {
 
 // Dims returns the length of a row and the number of features of r's map, or the error of an invalid recipe.
 func Dims(r Recipe) (in, out int, err error) {
-	if err = r.Validate(); err == nil {
-		in, out = r.Dims()
+	if err = r.Validate(); err != nil {
+		return 0, 0, err
 	}
-	return in, out, err
+	in, out = r.Dims()
+	return in, out, nil
 }
 
 // Overflows counts the NaN features of the n rows of x. It is for maps of cosines that quantize without

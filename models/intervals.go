@@ -186,7 +186,7 @@ func (m *Model) Intervals(dst, rows []float64, level float64) error {
 	if err != nil {
 		return err
 	}
-	return run(m, dst, rows, 2*m.Linear.K, m.Manifest.Intervals.Scaled, l.Ends)
+	return run(m, dst, rows, result{width: 2 * m.Linear.K, novelty: m.Manifest.Intervals.Scaled, store: l.Ends})
 }
 
 // Sets stores in dst, for each row and each of Outputs, 1 if the class is in the set of the row, otherwise
@@ -197,7 +197,7 @@ func (m *Model) Sets(dst, rows []float64, level float64) error {
 	if err != nil {
 		return err
 	}
-	return run(m, dst, rows, m.Linear.K, false, l.indicate)
+	return run(m, dst, rows, result{width: m.Linear.K, store: l.indicate})
 }
 
 func (l Level) indicate(dst []float64, output Applied) {

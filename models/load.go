@@ -180,8 +180,7 @@ func (m *Model) readInput() error {
 			return fmt.Errorf("%s: input options: %w", ManifestFile, err)
 		}
 	}
-	if n := len(input.Centre); n > 0 && n != m.Manifest.Input.Dim ||
-		!exact.AllFinite(input.Centre) {
+	if n := len(input.Centre); n > 0 && n != m.Manifest.Input.Dim || !exact.AllFinite(input.Centre) {
 		return fmt.Errorf("%s: input options: %d centres for rows of %d numbers, or a centre that is not finite",
 			ManifestFile, n, m.Manifest.Input.Dim)
 	}

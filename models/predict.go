@@ -15,11 +15,12 @@ import (
 // learner whose scores are not probabilities.
 var ErrNoProbabilities = errors.New("models: the model has no probabilities")
 
-// RowError reports a number that a model does not accept: NaN, or a number too large for float32.
+// RowError reports a number that a model does not accept: NaN, or a number too large for float32. For a row that is
+// too large as a whole, Column is −1, and there is neither Name nor Value.
 type RowError struct {
-	Row, Column int     // from 0; Column is −1 if the row as a whole is too large
-	Name        string  // of the column, if it has one
-	Value       float64 // 0 if Column is −1
+	Row, Column int    // from 0
+	Name        string // of the column, if it has one
+	Value       float64
 }
 
 // TooLarge is the reason why a row has no prediction if its scores, or the novelty that is asked for, are not finite.
@@ -84,7 +85,8 @@ func (m *Model) PredictNamed(dst []float64, columns ...Column) error {
 // Scores stores in dst the scores of rows, one for each output; rows are as for Predict. A classifier
 // predicts the class with the largest score, unless its probabilities decide otherwise.
 func (m *Model) Scores(dst, rows []float64) error {
-	return run(m, dst, rows, m.Linear.K, false, func(dst []float64, output Applied) { widen(dst, output.Scores) })
+	return run(m, dst, rows, result{width: m.Linear.K,
+		store: func(dst []float64, output Applied) { widen(dst, output.Scores) }})
 }
 
 // Probabilities stores in dst the probability of each class, in the order of Outputs; rows are as for
@@ -93,7 +95,8 @@ func (m *Model) Probabilities(dst, rows []float64) error {
 	if m.Manifest.Probabilities == nil {
 		return ErrNoProbabilities
 	}
-	return run(m, dst, rows, m.Linear.K, false, func(dst []float64, output Applied) { widen(dst, output.Probabilities) })
+	return run(m, dst, rows, result{width: m.Linear.K,
+		store: func(dst []float64, output Applied) { widen(dst, output.Probabilities) }})
 }
 
 // Class returns the name of the class that Predict has stored. It panics if there is no such class.
@@ -108,7 +111,7 @@ func widen(dst []float64, v []float32) {
 }
 
 func predict[T float32 | float64](m *Model, dst []float64, x []T) error {
-	return run(m, dst, x, m.Width(), false, func(dst []float64, output Applied) {
+	return run(m, dst, x, result{width: m.Width(), store: func(dst []float64, output Applied) {
 		if output.Targets != nil {
 			copy(dst, output.Targets)
 			return
@@ -116,25 +119,29 @@ func predict[T float32 | float64](m *Model, dst []float64, x []T) error {
 		for i, c := range output.Classes {
 			dst[i] = float64(c)
 		}
-	})
+	}})
 }
 
-// run applies the model to the rows of x, a block at a time, and calls store with the output and the part
-// of dst for the block, which has width numbers for each row. With novelty the output includes the novelty
-// of rows.
-func run[T float32 | float64](m *Model, dst []float64, x []T, width int, novelty bool,
-	store func(dst []float64, output Applied)) error {
+// result says what run stores.
+type result struct {
+	width   int  // numbers for each row
+	novelty bool // store needs the novelty of rows
+	store   func(dst []float64, output Applied)
+}
+
+// run applies the model to the rows of x, a block at a time, and stores the result of each block in its part of dst.
+func run[T float32 | float64](m *Model, dst []float64, x []T, r result) error {
 	in, out := m.Map.Dims()
 	n := len(x) / in
 	if n*in != len(x) {
 		return fmt.Errorf("models: %d numbers do not form rows of %d", len(x), in)
 	}
-	if len(dst) < n*width {
-		return fmt.Errorf("models: dst has %d numbers, want %d rows of %d", len(dst), n, width)
+	if len(dst) < n*r.width {
+		return fmt.Errorf("models: dst has %d numbers, want %d rows of %d", len(dst), n, r.width)
 	}
 	s := m.borrow()
 	defer m.scratch.Put(s)
-	s.applier.Novelty = novelty
+	s.applier.Novelty = r.novelty
 	k, step := m.Linear.K, rowio.RowsPerFeatureBlock(out)
 	for at := 0; at < n; at += step {
 		size := min(step, n-at)
@@ -145,11 +152,11 @@ func run[T float32 | float64](m *Model, dst []float64, x []T, width int, novelty
 		}
 		output := s.applier.Apply(s.x, size)
 		for i := range size {
-			if !exact.AllFinite(output.Scores[i*k:(i+1)*k]) || novelty && !exact.Finite(output.Novelty[i]) {
+			if !exact.AllFinite(output.Scores[i*k:(i+1)*k]) || r.novelty && !exact.Finite(output.Novelty[i]) {
 				return &RowError{Row: at + i, Column: -1}
 			}
 		}
-		store(dst[at*width:(at+size)*width], output)
+		r.store(dst[at*r.width:(at+size)*r.width], output)
 	}
 	return nil
 }

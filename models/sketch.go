@@ -74,5 +74,6 @@ func (m *Model) Novelty(dst, rows []float64) error {
 	if m.Manifest.Sketch == nil {
 		return ErrNoNovelty
 	}
-	return run(m, dst, rows, 1, true, func(dst []float64, output Applied) { widen(dst, output.Novelty) })
+	return run(m, dst, rows, result{width: 1, novelty: true,
+		store: func(dst []float64, output Applied) { widen(dst, output.Novelty) }})
 }

@@ -48,7 +48,10 @@ func Align(ctx context.Context, o options.Align) (result *results.Align, err err
 	}
 	defer func() { err = t.Job.Close(ctx, err) }()
 	if o.Learned.HeldOut > 0 {
-		if err := t.Job.Timed(ctx, "copies", t.CountCopies); err != nil {
+		end := t.Job.Time("copies")
+		err := t.CountCopies(ctx)
+		end()
+		if err != nil {
 			return nil, err
 		}
 	}

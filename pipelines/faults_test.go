@@ -188,8 +188,8 @@ var ways = []way{
 	{name: "a full disk", err: syscall.ENOSPC, once: true, resume: true, after: func(m *disktest.Mem) {}},
 	{name: "killed", err: errGone, resume: true, after: (*disktest.Mem).Kill},
 	{name: "killed, begun anew", err: errGone, after: (*disktest.Mem).Kill},
-	{name: "power cut", err: errGone, resume: true, after: func(m *disktest.Mem) { m.PowerCut(false) }},
-	{name: "power cut, zeros", err: errGone, resume: true, after: func(m *disktest.Mem) { m.PowerCut(true) }},
+	{name: "power cut", err: errGone, resume: true, after: (*disktest.Mem).PowerCut},
+	{name: "power cut, zeros", err: errGone, resume: true, after: (*disktest.Mem).PowerCutZeros},
 }
 
 // outcomes counts how disturbed runs ended.

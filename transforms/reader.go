@@ -139,17 +139,20 @@ func (r *Reader) Read(ctx context.Context, p *Pass, shard dataset.Shard, source 
 	})
 	var used, aside int64 // in blocks
 	for b := range full {
-		if err == nil {
-			if p.EqualWeights {
-				b.Weights = b.Weights[:0]
-			}
-			if err = process(profile.ShardStart{File: shard.File, Start: shard.Start}, b); err != nil {
-				cancel()
-			}
-			bad := int64(len(b.Bad))
-			used, aside = used+int64(b.N)-bad, aside+bad
-			r.countRows(ctx, int64(b.N)-bad, bad)
+		if err != nil { // an earlier block failed, and the shard is read no further
+			free <- b
+			continue
 		}
+		if p.EqualWeights {
+			b.Weights = b.Weights[:0]
+		}
+		if err = process(profile.ShardStart{File: shard.File, Start: shard.Start}, b); err != nil {
+			cancel()
+		}
+		bad := int64(len(b.Bad))
+		used += int64(b.N) - bad
+		aside += bad
+		r.countRows(ctx, int64(b.N)-bad, bad)
 		free <- b
 	}
 	if err = cmp.Or(err, reading.Wait()); err != nil {

@@ -96,6 +96,8 @@ func (d *draw) tooLarge(frequency int) error {
 		"with them", d.name, d.width, frequency)
 }
 
+// iidTurns stores in w the n frequencies from first on, in turns, for independent draws: frequency j is a vector of
+// d.number values, times d.factor if there is one. Each frequency has a stream of its own, so any range can be drawn.
 func (d *draw) iidTurns(w []float32, first, n int) {
 	perTurn := 1 / float64(2*math.Pi*d.width)
 	each(n, d.in, func(lo, hi int) {

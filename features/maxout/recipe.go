@@ -56,7 +56,7 @@ func (r Maxout) New() (features.Map, error) {
 	return newMap(r), nil
 }
 
-// Validate returns an error that names the invalid field.
+// Validate implements features.Recipe.
 func (r Maxout) Validate() error {
 	fail := func(format string, a ...any) error { return fmt.Errorf("maxout: "+format, a...) }
 	switch {
@@ -83,7 +83,7 @@ func (r Maxout) Validate() error {
 	return nil
 }
 
-// Dims returns the row length and the number of units.
+// Dims implements features.Recipe.
 func (r Maxout) Dims() (in, out int) { return r.In, r.Out }
 
 // projections returns the number of projections.
@@ -159,7 +159,7 @@ func (o *Options) withDefaults() Options {
 	return Options{Q: cmp.Or(o.Q, defaultQ), Pool: o.Pool, Features: kernel.Count(o.Features)}
 }
 
-// Validate returns an error that names the invalid option.
+// Validate implements kernel.Options.
 func (o *Options) Validate() error {
 	v := o.withDefaults()
 	if v.Features < 1 {

@@ -32,7 +32,7 @@ func applyColumns(t *testing.T, r features.Recipe, x []float32, n int) []float32
 	return dst
 }
 
-// recipe has a slot of each kind.
+// recipe holds a slot of each kind.
 var recipe = Columns{Slots: []Slot{
 	{Number: &Number{Fill: 5, Missing: 2}},
 	{OneHot: &OneHot{Values: 3, Weight: 0.5, Missing: true}},

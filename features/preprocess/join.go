@@ -200,6 +200,8 @@ type joinMap struct {
 	scratch blas.Buffers[float32]
 }
 
+// joinMaps returns the map that joins the features of the parts. It is Gridded and Ranged if all parts are Gridded; a
+// part that is not Ranged has the centre 0 and its own bound for all of its features.
 func joinMaps(parts []features.Map) features.Map {
 	m := &joinMap{parts: parts}
 	for _, p := range parts {

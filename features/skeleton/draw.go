@@ -37,16 +37,21 @@ type list struct {
 	ends      []int32 // end of the codes of each feature
 	codes     []int32
 	isComplex []bool
-	factorTo  []int32 // end of the factors of each feature
-	factors   []factor
-	values    []float32
+	factorLists
+}
+
+// factorLists has the factors of features, feature by feature.
+type factorLists struct {
+	factorTo []int32 // end of the factors of each feature; nil in a Map without factors
+	factors  []factor
+	values   []float32
 }
 
 func (l *list) len() int { return len(l.ends) }
 
 // reset empties the list and keeps its memory.
 func (l *list) reset() {
-	*l = list{l.ends[:0], l.codes[:0], l.isComplex[:0], l.factorTo[:0], l.factors[:0], l.values[:0]}
+	*l = list{l.ends[:0], l.codes[:0], l.isComplex[:0], factorLists{l.factorTo[:0], l.factors[:0], l.values[:0]}}
 }
 
 // span returns the range of item i in a list, where ends has the end of each item.

@@ -203,14 +203,14 @@ func (g *graph) findOutput() error {
 	}
 	g.output = -1
 	for v, t := range taken {
-		switch {
-		case t:
-		case g.output >= 0:
+		if t {
+			continue
+		}
+		if g.output >= 0 {
 			return fmt.Errorf("skeleton: nodes %q and %q: no node takes them; a skeleton has one output", g.name(g.output),
 				g.name(int32(v)))
-		default:
-			g.output = int32(v)
 		}
+		g.output = int32(v)
 	}
 	if g.output < 0 {
 		return g.sort() // every node is an input: sort names a cycle

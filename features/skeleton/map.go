@@ -31,28 +31,21 @@ type Map struct {
 	weights []float32
 
 	phases
-	rest
+	// Base features of other modulus: end of the codes of each feature, and the codes; nil if there are none.
+	productTo, products []int32
+	factorLists
 
 	bound   float32
 	scratch sync.Pool // of *scratch
 }
 
-// phases has the base features of modulus 1. Feature j has codes[start[j] : start[j]+size[j]]. Within a
+// phases holds the base features of modulus 1. Feature j has codes[start[j] : start[j]+size[j]]. Within a
 // chunk features are sorted by their number of phases, and order has their indices.
 type phases struct {
 	codes       []int32
 	start, size []int32
 	order       []uint16
 	chunks      []chunkSpan
-}
-
-// rest has the other base features and the factors, feature by feature; only some skeletons have them.
-type rest struct {
-	productTo []int32
-	products  []int32
-	factorTo  []int32
-	factors   []factor
-	values    []float32
 }
 
 // chunkSpan describes a chunk: where its codes begin, and the ends, in order, of the features with 0, 1, …
@@ -74,7 +67,7 @@ func newMap(book *codebook, d *distinct, bound float32) (*Map, error) {
 			order: make([]uint16, n)},
 	}
 	if len(d.factors) > 0 {
-		m.factorTo, m.factors, m.values = d.factorTo, d.factors, d.values
+		m.factorLists = d.factorLists
 	}
 	if book.phases < book.codes {
 		m.productTo = make([]int32, n)
@@ -181,7 +174,7 @@ func (m *Map) modulus(j int) float64 {
 	return r
 }
 
-// Dims returns the row length and the number of features.
+// Dims implements features.Map.
 func (m *Map) Dims() (in, out int) { return m.book.columns, m.out }
 
 // Draws returns the number M of draws that the features stand for.

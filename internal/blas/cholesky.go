@@ -42,9 +42,8 @@ func factor[T real](a []T, ld, at, n int) int {
 	mid := at + n1
 	l11, l21 := a[at*ld+at:], a[mid*ld+at:]
 	m := n - n1
-	solveRows(l21, ld, m, l11, ld, n1, false, 0)
-	gemm(product[T]{c: a[mid*ld+mid:], cs: ld, m: m, n: m, lower: true,
-		a: l21, as: ld, b: l21, bs: ld, k: n1}, 1)
+	solveRows(l21, ld, m, l11, ld, n1, forward, 0)
+	gemm(product[T]{c: a[mid*ld+mid:], cs: ld, m: m, n: m, lower: true, a: l21, as: ld, b: l21, bs: ld, k: n1}, 1)
 	return factor(a, ld, mid, m)
 }
 
@@ -87,8 +86,8 @@ func CholeskySolve(a []float64, n int, b []float64, k, threads int) {
 	// Right sides become rows: X·Lᵀ = Bᵀ, then X·L.
 	x := make([]float64, k*n)
 	transpose(x, n, b, k, n, k)
-	solveRows(x, n, k, a, n, n, false, threads)
-	solveRows(x, n, k, a, n, n, true, threads)
+	solveRows(x, n, k, a, n, n, forward, threads)
+	solveRows(x, n, k, a, n, n, backward, threads)
 	transpose(b, k, x, n, k, n)
 }
 
@@ -103,12 +102,17 @@ func SubProduct(c, a, b []float64, m, n, k, threads int) {
 	}
 }
 
+// direction is the order of a substitution, and of packed numbers.
+type direction bool
+
+const forward, backward direction = false, true
+
 // solveRows replaces the m rows of x (length n, xs apart) by the rows of Y with
-// Y·Lᵀ = X, or Y·L = X if back, for the n×n triangle l with rows ls apart. With
+// Y·Lᵀ = X (forward), or Y·L = X (backward), for the n×n triangle l with rows ls apart. With
 // threads 0, the rows belong to one thread already and are not cut further.
-func solveRows[T real](x []T, xs, m int, l []T, ls, n int, back bool, threads int) {
+func solveRows[T real](x []T, xs, m int, l []T, ls, n int, d direction, threads int) {
 	if n <= base {
-		solveBase(x, xs, m, l, ls, n, back)
+		solveBase(x, xs, m, l, ls, n, d)
 		return
 	}
 	if n <= shared && m > base && threads > 0 {
@@ -117,32 +121,32 @@ func solveRows[T real](x []T, xs, m int, l []T, ls, n int, back bool, threads in
 		rows := min(512, max(base, (m/max(threads, 1)+base-1)/base*base))
 		parallel(threads, (m+rows-1)/rows, func(item int, _ *scratch) {
 			i := item * rows
-			solveRows(x[i*xs:], xs, min(rows, m-i), l, ls, n, back, 0)
+			solveRows(x[i*xs:], xs, min(rows, m-i), l, ls, n, d, 0)
 		})
 		return
 	}
 	n1 := (n/2 + base - 1) / base * base
 	l21, l22 := l[n1*ls:], l[n1*ls+n1:]
-	if back {
-		solveRows(x[n1:], xs, m, l22, ls, n-n1, true, threads)
+	if d == backward {
+		solveRows(x[n1:], xs, m, l22, ls, n-n1, backward, threads)
 		gemm(product[T]{c: x, cs: xs, m: m, n: n1, a: x[n1:], as: xs, b: l21, bs: ls, k: n - n1, back: true}, threads)
-		solveRows(x, xs, m, l, ls, n1, true, threads)
+		solveRows(x, xs, m, l, ls, n1, backward, threads)
 		return
 	}
-	solveRows(x, xs, m, l, ls, n1, false, threads)
+	solveRows(x, xs, m, l, ls, n1, forward, threads)
 	gemm(product[T]{c: x[n1:], cs: xs, m: m, n: n - n1, a: x, as: xs, b: l21, bs: ls, k: n1}, threads)
-	solveRows(x[n1:], xs, m, l22, ls, n-n1, false, threads)
+	solveRows(x[n1:], xs, m, l22, ls, n-n1, forward, threads)
 }
 
-// solveBase is solveRows for n ≤ base. It packs 32 right-hand sides side by side. For
-// back, it rotates the triangle by 180°, which makes it lower again.
-func solveBase[T real](x []T, xs, m int, l []T, ls, n int, back bool) {
+// solveBase is solveRows for n ≤ base. It packs 32 right-hand sides side by side. Backward,
+// it rotates the triangle by 180°, which makes it lower again.
+func solveBase[T real](x []T, xs, m int, l []T, ls, n int, d direction) {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
 	_, buffer := tilesOf[T](s)
 	both := Grow(buffer, 2*base*base)
 	t, turned := both[:base*base], both[base*base:]
-	if back {
+	if d == backward {
 		for i := range n {
 			for j := range i + 1 {
 				turned[i*base+j] = l[(n-1-j)*ls+n-1-i]
@@ -157,11 +161,11 @@ func solveBase[T real](x []T, xs, m int, l []T, ls, n int, back bool) {
 			clear(t)
 		}
 		transpose(t, base, x[i*xs:], xs, rows, n)
-		if back {
+		if d == backward {
 			turn(t, n)
 		}
 		lv.solve(t, l, ls, n)
-		if back {
+		if d == backward {
 			turn(t, n)
 		}
 		transpose(x[i*xs:], xs, t, base, n, rows)
@@ -179,6 +183,7 @@ func turn[T real](t []T, n int) {
 	}
 }
 
+// solveGo is the twin of the kernels for solve.
 func solveGo(x, l []float64, ls, n int) {
 	for j := range n {
 		xj := x[j*base:][:base]
@@ -195,6 +200,7 @@ func solveGo(x, l []float64, ls, n int) {
 	}
 }
 
+// factorGo is the twin of the kernels for factor.
 func factorGo(x []float64, n int) int {
 	for j := range n {
 		xj := x[j*base:][:base]

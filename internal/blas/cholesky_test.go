@@ -209,13 +209,13 @@ func TestRowsSolvedAndSubProductMatchTheirDefinitions(t *testing.T) {
 			l[i*n+i] = 2 + float64(n)
 		}
 		want := random(m * n)
-		for _, back := range []bool{false, true} {
+		for _, d := range []direction{forward, backward} {
 			x := make([]float64, m*n) // want·Lᵀ, or want·L
 			for i := range m {
 				for j := range n {
 					for p := range n {
 						row, col := j, p
-						if back {
+						if d == backward {
 							row, col = p, j
 						}
 						if col <= row {
@@ -224,10 +224,10 @@ func TestRowsSolvedAndSubProductMatchTheirDefinitions(t *testing.T) {
 					}
 				}
 			}
-			solveRows(x, n, m, l, n, n, back, 2)
+			solveRows(x, n, m, l, n, n, d, 2)
 			for i, v := range x {
 				if math.Abs(v-want[i]) > 1e-9 {
-					t.Fatalf("%d rows of %d, back %v: element %d is %g, want %g", m, n, back, i, v, want[i])
+					t.Fatalf("%d rows of %d, backward %v: element %d is %g, want %g", m, n, d, i, v, want[i])
 				}
 			}
 		}

@@ -19,11 +19,11 @@ type packed [packRun / 4][4][2]int64
 // packs are the columns of a panel in a run.
 type packs [lanes / 2]packed
 
-// packPanel packs the columns of a panel, in runs, with the order of x in the formula above, or of y.
-func packPanel(dst []packs, panel []int8, backward bool) {
+// packPanel packs the columns of a panel, in runs, with the order of x in the formula above (forward), or of y.
+func packPanel(dst []packs, panel []int8, d direction) {
 	var zeros [64]int8
 	three := func(a, b, c int8) int64 {
-		if backward {
+		if d == backward {
 			a, c = c, a
 		}
 		return int64(a) + int64(b)<<fieldBits + int64(c)<<(2*fieldBits)
@@ -52,11 +52,12 @@ func packPanel(dst []packs, panel []int8, backward bool) {
 	}
 }
 
-func expandGo(z *operand, p int) { packPanel(z.packs[p*packRuns:][:packRuns], z.panel(p), true) }
+func expandGo(z *operand, p int) { packPanel(z.packs[p*packRuns:][:packRuns], z.panel(p), backward) }
 
+// gramGo is the twin of the kernels for gram.
 func gramGo(g []float64, gs int, z *operand, a, b int) {
 	var left [packRuns]packs
-	packPanel(left[:], z.panel(a), false)
+	packPanel(left[:], z.panel(a), forward)
 	var sums [width][lanes]int32
 	for run := range (z.quads + runQuads - 1) / runQuads {
 		for c := 0; c < width; c += 2 {

@@ -75,7 +75,7 @@ func factorBlocks[T real](n, side, together, threads int, block func(i, j int) (
 		}
 		<-done[at(j, j)]
 		l, ls := block(j, j)
-		solveRows(c, cs, rows, l, ls, cols, false, 0)
+		solveRows(c, cs, rows, l, ls, cols, forward, 0)
 	})
 	return int(bad.Load())
 }
@@ -99,7 +99,7 @@ func CholeskyTilesSolve(tiles [][]float64, d int, b []float64, k, threads int) {
 	// What is solved is subtracted from all others at once.
 	for j := range n {
 		xj, cols := x[j*TileDim:], TileRows(d, j)
-		solveRows(xj, d, k, at(j, j), cols, cols, false, threads)
+		solveRows(xj, d, k, at(j, j), cols, cols, forward, threads)
 		parallel(threads, n-j-1, func(item int, _ *scratch) {
 			i := j + 1 + item
 			gemm(product[float64]{c: x[i*TileDim:], cs: d, m: k, n: TileRows(d, i), a: xj, as: d, b: at(i, j), bs: TileDim,
@@ -128,7 +128,7 @@ func backTiles(tiles [][]float64, d int, x []float64, k, threads int) {
 	at := func(i, j int) []float64 { return tiles[i*(i+1)/2+j] }
 	for i := (d+TileDim-1)/TileDim - 1; i >= 0; i-- {
 		xi, rows := x[i*TileDim:], TileRows(d, i)
-		solveRows(xi, d, k, at(i, i), rows, rows, true, threads)
+		solveRows(xi, d, k, at(i, i), rows, rows, backward, threads)
 		parallel(threads, i, func(j int, _ *scratch) {
 			gemm(product[float64]{c: x[j*TileDim:], cs: d, m: k, n: TileDim, a: xi, as: d, b: at(i, j), bs: TileDim, k: rows,
 				back: true}, 1)

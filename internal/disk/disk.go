@@ -18,12 +18,12 @@ import (
 type FS interface {
 	// Open opens a file or directory for reading.
 	Open(name string) (File, error)
-	// Create makes a file that must not exist, for writing; private means that only its owner may use it.
-	Create(name string, private bool) (File, error)
+	// Create makes a file that must not exist, for writing. The umask is applied to perm, here and in Mkdir.
+	Create(name string, perm fs.FileMode) (File, error)
 	Stat(name string) (fs.FileInfo, error)
 	Lstat(name string) (fs.FileInfo, error)
 	ReadDir(name string) ([]fs.DirEntry, error)
-	Mkdir(name string, private bool) error
+	Mkdir(name string, perm fs.FileMode) error
 	Rename(from, to string) error
 	// RenameNew renames, but fails if the new name exists.
 	RenameNew(from, to string) error
@@ -53,7 +53,7 @@ type FileLock interface {
 	Close() error
 }
 
-// ErrLocked says that another holds a lock.
+// ErrLocked is the error of a lock that another process or goroutine holds.
 var ErrLocked = errors.New("disk: locked")
 
 type box struct{ FS }
@@ -81,16 +81,8 @@ func (OS) Open(name string) (File, error) {
 	return opened(os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0))
 }
 
-func (OS) Create(name string, private bool) (File, error) {
-	return opened(os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode(private)&0o666))
-}
-
-// mode returns the permissions of a new directory, to which the umask is applied.
-func mode(private bool) fs.FileMode {
-	if private {
-		return 0o700
-	}
-	return 0o777
+func (OS) Create(name string, perm fs.FileMode) (File, error) {
+	return opened(os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm))
 }
 
 // opened keeps a nil *os.File from becoming a File.
@@ -104,7 +96,7 @@ func opened(f *os.File, err error) (File, error) {
 func (OS) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
 func (OS) Lstat(name string) (fs.FileInfo, error)     { return os.Lstat(name) }
 func (OS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
-func (OS) Mkdir(name string, private bool) error      { return os.Mkdir(name, mode(private)) }
+func (OS) Mkdir(name string, perm fs.FileMode) error  { return os.Mkdir(name, perm) }
 func (OS) Rename(from, to string) error               { return os.Rename(from, to) }
 func (OS) RenameNew(from, to string) error            { return renameNew(from, to) }
 func (OS) Remove(name string) error                   { return os.Remove(name) }

@@ -51,6 +51,7 @@ func (o *Option) typeName(v reflect.Value) string {
 // auto is the text of a list of numbers without any.
 const auto = "auto"
 
+// text returns the text of a value, which set would accept, except that a list without values is auto.
 func (o *Option) text(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case encoding.TextMarshaler:

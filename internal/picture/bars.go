@@ -59,7 +59,8 @@ func (b Bars) Plot() (*Chart, error) {
 		p.Add(ends)
 	}
 	p.NominalY(names...)
-	if p.span(min(0, p.X.Min), max(0, p.X.Max), -0.5, float64(n)-0.5); p.X.Max <= p.X.Min {
+	p.span(min(0, p.X.Min), max(0, p.X.Max), -0.5, float64(n)-0.5)
+	if p.X.Max <= p.X.Min {
 		p.X.Max = 1
 	}
 	return p, nil
@@ -148,7 +149,7 @@ func (b boxes) Plot(c draw.Canvas, p *plot.Plot) {
 			fill(&c, r)
 		}
 		if one.label != "" {
-			style := style(7, false)
+			style := style(7)
 			style.XAlign, style.YAlign = text.XCenter, text.YBottom
 			c.FillText(style, vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: r.Min.Y + vg.Points(2)}, one.label)
 		}

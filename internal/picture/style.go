@@ -59,11 +59,8 @@ func (p polygon) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
 }
 
 // style is the style of the texts of all pictures.
-func style(size float64, bold bool) draw.TextStyle {
+func style(size float64) draw.TextStyle {
 	f := font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Points(size)}
-	if bold {
-		f.Weight = 3 // bold, as golang.org/x/image/font numbers it
-	}
 	return draw.TextStyle{Color: dark, Font: f, Handler: plot.DefaultTextHandler}
 }
 
@@ -104,7 +101,7 @@ func newChart(title, x, y string) *Chart {
 	p := plot.New()
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
 		a.Color, a.Width, a.Tick.Color, a.Tick.Width = dark, vg.Points(0.6), dark, vg.Points(0.6)
-		a.Tick.Label.Font, a.Tick.Label.Color, a.Tick.Length = style(8.5, false).Font, dark, vg.Points(3)
+		a.Tick.Label.Font, a.Tick.Label.Color, a.Tick.Length = style(8.5).Font, dark, vg.Points(3)
 		a.Padding, a.Tick.Marker = vg.Points(2), ticks{}
 	}
 	p.BackgroundColor = nil
@@ -141,21 +138,22 @@ func (c *Chart) axes() (x, y string) {
 // Draw draws the chart with its title and legend.
 func (c *Chart) Draw(area draw.Canvas) {
 	top, width := area.Max.Y, area.Max.X-area.Min.X
-	write := func(size float64, bold bool, words string, gap float64) {
-		textStyle := style(size, bold)
+	write := func(textStyle draw.TextStyle, words string, gap float64) {
 		textStyle.YAlign = text.YTop
 		for _, line := range wrap(words, textStyle, width) {
 			area.FillText(textStyle, vg.Point{X: area.Min.X, Y: top}, line)
 			top -= vg.Points(gap)
 		}
 	}
-	write(10.5, true, c.Name, 14)
+	title := style(10.5)
+	title.Font.Weight = 3 // bold, as golang.org/x/image/font numbers it
+	write(title, c.Name, 14)
 	c.drawKeys(area, &top)
 	x, y := c.axes()
 	top -= vg.Points(1)
-	write(9, false, y, 12)
+	write(style(9), y, 12)
 	top -= vg.Points(2)
-	textStyle := style(9, false)
+	textStyle := style(9)
 	textStyle.XAlign, textStyle.YAlign = text.XCenter, text.YBottom
 	lines := wrap(x, textStyle, width)
 	foot := vg.Points(float64(12 * len(lines)))
@@ -174,7 +172,7 @@ func (c *Chart) Draw(area draw.Canvas) {
 // drawKeys draws the legend below top, and moves top below it.
 func (c *Chart) drawKeys(area draw.Canvas, top *vg.Length) {
 	const thumb, gap = 16, 12
-	textStyle := style(8.5, false)
+	textStyle := style(8.5)
 	textStyle.YAlign = text.YTop
 	x := area.Min.X
 	for i, k := range c.keys {

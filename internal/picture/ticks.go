@@ -69,7 +69,7 @@ func (t ticks) powers(low, high, limit float64) (all []plot.Tick) {
 
 // width is the width of the labels, with gaps.
 func (t ticks) width(low, high float64) (sum vg.Length) {
-	textStyle := style(8.5, false)
+	textStyle := style(8.5)
 	for _, k := range t.Ticks(low, high) {
 		sum += textStyle.Width(k.Label) + vg.Points(8)
 	}

@@ -217,24 +217,8 @@ func (r *reader) next() error {
 	if err == io.EOF {
 		return err
 	}
-	var size int64
 	if err == nil {
-		size, err = r.long()
-	}
-	if err == nil && (count < 0 || size < 0 || size > compress.MaxBlock || count > (size+1)*recordsPerByte) {
-		err = errBlock
-	}
-	if err == nil {
-		r.stored, err = r.full(r.stored[:0], size+syncLen)
-	}
-	if err == nil && !bytes.Equal(r.stored[size:], r.sync) {
-		err = errBlock
-	}
-	if err == nil {
-		err = r.open(r.stored[:size])
-	}
-	if err == nil && count == 0 && len(r.values.b) > 0 {
-		err = errBlock
+		err = r.openBlock(count)
 	}
 	if err != nil {
 		if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -243,6 +227,30 @@ func (r *reader) next() error {
 		return fmt.Errorf("the block at byte %d after record %d: %w", r.at, r.line, err)
 	}
 	r.left = count
+	return nil
+}
+
+// openBlock reads the rest of a block of count records, and opens it.
+func (r *reader) openBlock(count int64) error {
+	size, err := r.long()
+	if err != nil {
+		return err
+	}
+	if count < 0 || size < 0 || size > compress.MaxBlock || count > (size+1)*recordsPerByte {
+		return errBlock
+	}
+	if r.stored, err = r.full(r.stored[:0], size+syncLen); err != nil {
+		return err
+	}
+	if !bytes.Equal(r.stored[size:], r.sync) {
+		return errBlock
+	}
+	if err := r.open(r.stored[:size]); err != nil {
+		return err
+	}
+	if count == 0 && len(r.values.b) > 0 {
+		return errBlock
+	}
 	return nil
 }
 

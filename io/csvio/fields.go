@@ -106,7 +106,7 @@ type Records struct {
 
 // NewRecords returns a reader of text in UTF-8 whose fields comma separates.
 func NewRecords(in io.Reader, comma byte, fields int) *Records {
-	return &Records{Fields: fields, comma: comma, lines: lines.New(in, lines.Options{Quote: true, Comma: comma})}
+	return &Records{Fields: fields, comma: comma, lines: lines.New(in, lines.Options{Comma: comma})}
 }
 
 // Record returns the fields of the next record that is not blank, in a slice that the next call overwrites. The error

@@ -105,6 +105,8 @@ func begin(_ context.Context, o *dataset.Opening, head []byte) error {
 	return nil
 }
 
+// firstLayout returns the layout of the first file, from the options, a model whose layout it must match
+// (dataset.SameLayout), and the first bytes. It adds notes about doubts.
 func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 	options := dataset.OptionsOf[Options](o.Options)
 	dataset.SetPath(o)
@@ -126,7 +128,7 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 			": is read as Latin-1, though all its text is UTF-8; use --encoding utf-8 to read it as such")
 	}
 	switch {
-	case like == nil || hints.Header != Auto:
+	case like == nil || hints.Header != Auto: // nothing to learn from a model
 	case !like.Named():
 		hints.Header = Absent // a malformed first row must not count as a header
 	default:
@@ -138,20 +140,25 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 		}
 	}
 	layout, doubt, err := readLayout(bytes.NewReader(head), hints)
-	if err == nil && like != nil {
-		layout.TableLayout, err = dataset.Match(like, &layout)
-		if err != nil && layout.Header && hints.Header == Auto {
-			err = fmt.Errorf("%w; if the first line is a row, not a header, set header to no", err)
+	if err != nil {
+		return layout, err
+	}
+	if like != nil {
+		if layout.TableLayout, err = dataset.Match(like, &layout); err != nil {
+			if layout.Header && hints.Header == Auto {
+				err = fmt.Errorf("%w; if the first line is a row, not a header, set header to no", err)
+			}
+			return layout, err
 		}
 	}
-	if len(o.Path) > 0 && err == nil && !layout.Header {
+	if len(o.Path) > 0 && !layout.Header {
 		o.Data.Notes = append(o.Data.Notes, "the paths have values of "+strings.Join(o.Path, ", ")+
 			", which are not read because the files have no header")
 	}
-	if doubt != "" && err == nil {
+	if doubt != "" {
 		o.Data.Notes = append(o.Data.Notes, o.Data.Files[o.First].Name+": "+doubt)
 	}
-	return layout, err
+	return layout, nil
 }
 
 // join reads the header of another file and returns its layout if it differs from the layout of
@@ -196,7 +203,7 @@ func checkFirstLine(head []byte) error {
 
 func readShard(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 	layout := in.Layout().(*Layout)
-	text, err := in.Lines(ctx, true, layout.Comma)
+	text, err := in.QuotedLines(ctx, layout.Comma)
 	if err != nil {
 		return nil, err
 	}

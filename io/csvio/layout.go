@@ -94,7 +94,7 @@ func (l *Layout) open(in io.Reader) (records *lines.Reader, head []byte, err err
 	} else if err := CheckComma(l.Comma); err != nil {
 		return nil, nil, err
 	}
-	return lines.New(all, lines.Options{Quote: true, Comma: l.Comma}), head, nil
+	return lines.New(all, lines.Options{Comma: l.Comma}), head, nil
 }
 
 // readLayout finds the layout of a file from its beginning, in. It reads the first 64
@@ -219,7 +219,7 @@ func Sniff(head []byte) (comma byte) {
 // regularity returns a·(1+b), where a is the share of records with as many
 // fields as the first has, n ≥ 2, and b the share of numbers in these records.
 func regularity(head []byte, comma byte) (score float64, n int) {
-	r := lines.New(bytes.NewReader(head), lines.Options{Quote: true, Comma: comma})
+	r := lines.New(bytes.NewReader(head), lines.Options{Comma: comma})
 	var records, agree, numbers int
 	f := fields{comma: comma}
 	for records < sniffRecords {

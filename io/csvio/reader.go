@@ -41,7 +41,7 @@ type field struct {
 var _ rowio.Reader = (*reader)(nil)
 
 // newReader returns a reader of the rows in records, which must have the
-// options Quote and the layout's Comma. It panics if the layout is not valid.
+// layout's Comma. It panics if the layout is not valid.
 //
 // If the layout has a header and the shard starts at the beginning of the file, its
 // first record is the header. A file must not be cut before its header.
@@ -54,8 +54,7 @@ func newReader(records *lines.Reader, in *dataset.Input, l *Layout) (*reader, er
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{Fields: sinks, lines: records, layout: l, fields: make([]field, len(l.Columns)),
-		others: &in.Others}
+	r := &reader{Fields: sinks, lines: records, layout: l, fields: make([]field, len(l.Columns)), others: &in.Others}
 	for f := range r.fields {
 		to, tap := r.To[f].Untapped()
 		if d := to.Decoder(); d != nil {

@@ -63,7 +63,7 @@ func mustReader(records *lines.Reader, l Layout) *reader {
 }
 
 func open(in io.Reader, l Layout) *reader {
-	return mustReader(lines.New(in, lines.Options{Quote: true, Comma: l.Comma}), l)
+	return mustReader(lines.New(in, lines.Options{Comma: l.Comma}), l)
 }
 
 // columns returns a layout without a header.
@@ -155,7 +155,7 @@ func TestHeaderIsSkippedOnlyAtTheBeginning(t *testing.T) {
 		Features: []int{0, 1}}}
 	want := []row{{X: []float32{1, 2}}, {X: []float32{3, 4}}}
 	for cut := int64(5); cut <= int64(len(text)); cut++ {
-		o := lines.Options{End: cut, Quote: true, Comma: ','}
+		o := lines.Options{End: cut, Comma: ','}
 		left, err := read(mustReader(lines.New(strings.NewReader(text), o), l))
 		if err != nil {
 			t.Fatal(err)

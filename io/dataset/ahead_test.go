@@ -36,14 +36,14 @@ func allAhead(t *testing.T, d *Dataset, shards []Shard, label Label) (out []stri
 
 func TestShardsThatAreOpenedAheadReadTheSame(t *testing.T) {
 	dir := t.TempDir()
-	big := csvText(15_000, false) // longer than the read-ahead of one file
-	bad := csvText(300, true) + "\nbad row\nmore,bad\n"
+	big := csvText(15_000) // longer than the read-ahead of one file
+	bad := csvQuotedText(300) + "\nbad row\nmore,bad\n"
 	images := idx(8, []int{40, 4, 4}, make([]float32, 640))
 	for name, o := range map[string]Options{
 		"text": {Files: []string{
-			write(t, dir, "a.csv", []byte(csvText(200, false))), write(t, dir, "big.csv", []byte(big)), write(t, dir, "bad.csv",
+			write(t, dir, "a.csv", []byte(csvText(200))), write(t, dir, "big.csv", []byte(big)), write(t, dir, "bad.csv",
 				[]byte(bad)),
-			write(t, dir, "empty.csv", nil), write(t, dir, "b.csv.gz", pack(t, "gzip", []byte(csvText(100, true)))), write(t,
+			write(t, dir, "empty.csv", nil), write(t, dir, "b.csv.gz", pack(t, "gzip", []byte(csvQuotedText(100)))), write(t,
 				dir, "big.csv.zst", pack(t, "zstd", []byte(big))),
 		}, Label: "name"},
 		"libsvm": {Files: []string{write(t, dir, "a.svm", []byte(libsvmText(500))),
@@ -81,7 +81,7 @@ func TestFaultIsReportedAtTheShardsTurn(t *testing.T) {
 	dir := t.TempDir()
 	const files = 200
 	for i := range files {
-		write(t, dir, fmt.Sprintf("%03d.csv", i), []byte(csvText(20, false)))
+		write(t, dir, fmt.Sprintf("%03d.csv", i), []byte(csvText(20)))
 	}
 	d := open(t, Options{Files: []string{filepath.Join(dir, "*.csv")}, Label: "name"})
 	for _, i := range []int{7, 8, 150} {
@@ -102,7 +102,7 @@ func TestFaultIsReportedAtTheShardsTurn(t *testing.T) {
 func TestAheadEndsWhenItsReaderDoes(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 300 {
-		write(t, dir, fmt.Sprintf("%03d.csv", i), []byte(csvText(20, false)))
+		write(t, dir, fmt.Sprintf("%03d.csv", i), []byte(csvText(20)))
 	}
 	d := open(t, Options{Files: []string{filepath.Join(dir, "*.csv")}, Label: "name"})
 	shards := d.Shards(1 << 20)

@@ -155,16 +155,24 @@ func readAll(d *Dataset, shards []Shard, label Label, mode Mode) (out []string, 
 
 // csvText returns a table with everything that complicates lines: a byte-order mark and
 // blank lines before the header, CRLF, blank lines, quotes, and no final newline.
-func csvText(n int, quotedNewlines bool) string {
+func csvText(n int) string { return csvTextOf(n, func(i int) string { return fmt.Sprintf("a%d", i) }) }
+
+// csvQuotedText is csvText with newlines in some fields.
+func csvQuotedText(n int) string {
+	return csvTextOf(n, func(i int) string {
+		if i%7 == 3 {
+			return fmt.Sprintf("\"a\n\n%d,\"\"9,9,9,9\n\"", i)
+		}
+		return fmt.Sprintf("a%d", i)
+	})
+}
+
+func csvTextOf(n int, nameOf func(i int) string) string {
 	var b strings.Builder
 	b.WriteString("\ufeff\r\n \n")
 	b.WriteString("x1,\"x 2\",name,y\r\n")
 	for i := range n {
-		name := fmt.Sprintf("a%d", i)
-		if quotedNewlines && i%7 == 3 {
-			name = fmt.Sprintf("\"a\n\n%d,\"\"9,9,9,9\n\"", i)
-		}
-		fmt.Fprintf(&b, "%d,%g,%s,%d", i, float64(i)/8, name, i%3)
+		fmt.Fprintf(&b, "%d,%g,%s,%d", i, float64(i)/8, nameOf(i), i%3)
 		switch {
 		case i == n-1:
 		case i%5 == 0:

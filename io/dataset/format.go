@@ -31,8 +31,8 @@ type Format struct {
 	// options.
 	Options func() FormatOptions
 
-	// Layout returns a pointer to an empty Layout, to be decoded from the JSON member
-	// LayoutKey of a Schema; nil if the format has no layout.
+	// Layout returns a pointer to an empty Layout, to be decoded from the JSON member LayoutKey
+	// of a Schema. Both are zero if the format has no layout.
 	Layout    func() Layout
 	LayoutKey string
 
@@ -263,8 +263,17 @@ func (in *Input) Layout() Layout {
 	return in.Data.Schema.Layout
 }
 
-// Lines opens a shard of text. If quote is set, quoted fields, which comma separates, may hold newlines.
-func (in *Input) Lines(ctx context.Context, quote bool, comma byte) (*lines.Reader, error) {
+// Lines opens a shard of text.
+func (in *Input) Lines(ctx context.Context) (*lines.Reader, error) {
+	return in.lines(ctx, lines.Options{})
+}
+
+// QuotedLines opens a shard of text whose quoted fields, which comma separates, may hold newlines.
+func (in *Input) QuotedLines(ctx context.Context, comma byte) (*lines.Reader, error) {
+	return in.lines(ctx, lines.Options{Comma: comma})
+}
+
+func (in *Input) lines(ctx context.Context, o lines.Options) (*lines.Reader, error) {
 	r, _, err := in.Records(ctx)
 	if err != nil {
 		return nil, err
@@ -273,7 +282,8 @@ func (in *Input) Lines(ctx context.Context, quote bool, comma byte) (*lines.Read
 	if s.End == 0 { // an empty shard; for package lines it would be the whole file
 		r = strings.NewReader("")
 	}
-	in.text = lines.New(r, lines.Options{Start: s.Start, End: max(s.End, 0), Skip: !s.Exact, Quote: quote, Comma: comma})
+	o.Start, o.End, o.Skip = s.Start, max(s.End, 0), !s.Exact
+	in.text = lines.New(r, o)
 	return in.text, nil
 }
 

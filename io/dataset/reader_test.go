@@ -202,7 +202,7 @@ func TestFileThatChangedAfterListingIsAFault(t *testing.T) {
 
 func TestCompressedFileCutShortIsAFault(t *testing.T) {
 	for _, how := range packings[1:] {
-		data := pack(t, how, []byte(csvText(120_000, false)))
+		data := pack(t, how, []byte(csvText(120_000)))
 		name := write(t, t.TempDir(), "d", data[:len(data)-9])
 		d := open(t, Options{Files: []string{name}, Label: "y"}) // the head is complete
 		if _, r := readShard(d, Whole(0), nil, SkipRow); !strings.Contains(r.Fault, "ends early") || r.Storage {

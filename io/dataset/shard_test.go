@@ -17,11 +17,11 @@ var sources = []struct {
 	make func(t testing.TB, dir, how string) Options
 }{
 	{"csv", 60, func(t testing.TB, dir, how string) Options {
-		text := strings.ReplaceAll(csvText(60, false), ",a", ",0")
+		text := strings.ReplaceAll(csvText(60), ",a", ",0")
 		return Options{Files: []string{write(t, dir, "d", pack(t, how, []byte(text)))}, Label: "y"}
 	}},
 	{"csv of two files and an empty one", 50, func(t testing.TB, dir, how string) Options {
-		text := strings.ReplaceAll(csvText(25, false), ",a", ",0")
+		text := strings.ReplaceAll(csvText(25), ",a", ",0")
 		for i, s := range []string{text, "", text} {
 			write(t, dir, fmt.Sprintf("d%d", i), pack(t, how, []byte(s)))
 		}
@@ -264,7 +264,7 @@ func TestSetAsideNamesFileLineAndColumn(t *testing.T) {
 }
 
 func TestShardThatEndsAtZeroIsEmpty(t *testing.T) {
-	d := open(t, Options{Files: []string{write(t, t.TempDir(), "d", []byte(csvText(10, false)))}, Label: "y"})
+	d := open(t, Options{Files: []string{write(t, t.TempDir(), "d", []byte(csvText(10)))}, Label: "y"})
 	rows, report := readShard(d, Shard{Exact: true}, nil, FailFast)
 	if len(rows) > 0 || report.Fault != "" || report.Lines > 0 {
 		t.Errorf("%d rows; %+v", len(rows), report)

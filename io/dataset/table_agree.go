@@ -216,7 +216,8 @@ func keepCommon(o *Opening, common *TableLayout, files []Seen) {
 			extra = append(extra, fmt.Sprintf("%q (in %d of %d)", name, n, with))
 		}
 	}
-	if slices.Sort(extra); len(extra) > 0 {
+	slices.Sort(extra)
+	if len(extra) > 0 {
 		o.Data.Notes = append(o.Data.Notes, "columns that only some files have are ignored: "+schema.Some(extra, ", "))
 	}
 }

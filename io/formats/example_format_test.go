@@ -24,7 +24,7 @@ func init() {
 			return nil
 		},
 		Read: func(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
-			text, err := in.Lines(ctx, false, 0)
+			text, err := in.Lines(ctx)
 			return marks{text, in.Data.Schema.Dim}, err
 		},
 	})

@@ -126,7 +126,7 @@ func flat(l *dataset.TableLayout, k *keys) error {
 }
 
 func read(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
-	text, err := in.Lines(ctx, false, 0)
+	text, err := in.Lines(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -169,7 +169,7 @@ func init() {
 			return nil
 		},
 		Read: func(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
-			text, err := in.Lines(ctx, false, 0)
+			text, err := in.Lines(ctx)
 			return &reader{text, in.Data.Schema.Dim, in.Data.Schema.Centre}, err
 		},
 	})
@@ -214,7 +214,7 @@ func sniff(head []byte) bool {
 			switch cutOff := !whole && len(line) == 0; {
 			case isPair(w):
 				pairs++
-			case cutOff && pairs > 0:
+			case cutOff && pairs > 0: // may be the beginning of a pair
 			case i > 0 || bytes.IndexByte(w, ':') >= 0:
 				fits = false
 			}

@@ -23,13 +23,12 @@ const maxMaxLen = 1 << 30
 // Options selects the part of a file that a Reader reads, and what ends a record. The zero value
 // reads the lines of the whole input.
 type Options struct {
-	// Quote means that a newline inside a quoted field does not end the record. A field
-	// is quoted if it starts with ". In it, "" is a quote and a single " closes it. A
-	// quote elsewhere, and text after a closing quote, are not CSV: such a record ends
-	// at its next newline, whatever quotes follow, and the field parser rejects it. So
-	// one stray quote costs one record.
-	Quote bool
-	Comma byte // field separator; required with Quote
+	// Comma, unless 0, separates fields, and a newline inside a quoted field does not end the
+	// record. A field is quoted if it starts with ". In it, "" is a quote and a single " closes
+	// it. A quote elsewhere, and text after a closing quote, are not CSV: such a record ends at
+	// its next newline, whatever quotes follow, and the field parser rejects it. So one stray
+	// quote costs one record.
+	Comma byte
 
 	// Start is the offset in the file where the shard and the input start (but see
 	// Skip). Lines that begin at or after End are not read; 0 means the end of the
@@ -61,8 +60,8 @@ type Reader struct {
 }
 
 // New returns a Reader of the records of in. It panics if an option is out of
-// range: a negative Start, End or MaxLen, a MaxLen above 1 GiB, or Quote with a Comma
-// that is 0, a quote or a line end.
+// range: a negative Start, End or MaxLen, a MaxLen above 1 GiB, or a Comma that is a
+// quote or a line end.
 func New(in io.Reader, o Options) *Reader {
 	if o.Start < 0 || o.End < 0 {
 		panic("lines: negative Start or End")
@@ -70,8 +69,8 @@ func New(in io.Reader, o Options) *Reader {
 	if o.MaxLen < 0 || o.MaxLen > maxMaxLen {
 		panic("lines: MaxLen must be between 0 and 1 GiB")
 	}
-	if o.Quote && (o.Comma == 0 || o.Comma == '"' || o.Comma == '\n' || o.Comma == '\r') {
-		panic("lines: Quote needs a Comma that is neither 0, a quote nor a line end")
+	if o.Comma == '"' || o.Comma == '\n' || o.Comma == '\r' {
+		panic("lines: Comma is a quote or a line end")
 	}
 	if o.MaxLen == 0 {
 		o.MaxLen = defaultMaxLen
@@ -181,7 +180,7 @@ func (r *Reader) scan() (n int, newlines int64, bad *rowio.BadRow) {
 		first = 0
 	}
 	newlines = 1
-	if r.opts.Quote && r.buffer.has(&r.buffer.quote, '"', n) {
+	if r.opts.Comma != 0 && r.buffer.has(&r.buffer.quote, '"', n) {
 		n, bad = r.scanQuoted()
 		if bad != nil || r.fatal != nil {
 			return first, 0, bad

@@ -34,10 +34,10 @@ func TestNextMatchesTheReference(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	n, bad := campaign.Pick(5000, 15_000), 0
 	for i := range n {
-		o := Options{Quote: i%2 == 0, Comma: ',', MaxLen: rnd.IntN(20)}
+		o := Options{MaxLen: rnd.IntN(20)}
 		alphabet := plainAlphabet
-		if o.Quote {
-			alphabet = quotedAlphabet
+		if i%2 == 0 {
+			o.Comma, alphabet = ',', quotedAlphabet
 		}
 		text := randomText(rnd, rnd.IntN(40), alphabet)
 		if i%7 == 0 {
@@ -65,12 +65,12 @@ func TestNextMatchesTheReference(t *testing.T) {
 func TestNextMatchesTheReferenceAcrossBuffers(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for i := range 40 {
-		o := Options{Quote: i%2 == 0, Comma: ',', MaxLen: bufferSize/2 + rnd.IntN(3*bufferSize)}
+		o := Options{Comma: []byte{',', 0}[i%2], MaxLen: bufferSize/2 + rnd.IntN(3*bufferSize)}
 		var text []byte
 		for range 12 {
 			n := []int{10, 1000, bufferSize - 2 + rnd.IntN(5), o.MaxLen - 3 + rnd.IntN(7), rnd.IntN(8 * bufferSize)}[rnd.IntN(5)]
 			rec := bytes.Repeat([]byte("x"), n)
-			if o.Quote && rnd.IntN(2) == 0 {
+			if o.Comma != 0 && rnd.IntN(2) == 0 {
 				rec[0] = '"'
 				for range rnd.IntN(4) {
 					rec[rnd.IntN(len(rec))] = "\n\"\",\x00"[rnd.IntN(5)]
@@ -109,7 +109,7 @@ func TestShardsWithQuotesTileOrShowThatTheyDoNot(t *testing.T) {
 	for range 10_000 {
 		text := randomText(rnd, 1+rnd.IntN(40), quotedAlphabet)
 		cuts := []int64{1 + rnd.Int64N(int64(len(text)))}
-		if checkTiles(t, text, Options{Quote: true, Comma: ',', MaxLen: 1 + rnd.IntN(50)}, cuts) {
+		if checkTiles(t, text, Options{Comma: ',', MaxLen: 1 + rnd.IntN(50)}, cuts) {
 			tiled++
 		} else {
 			not++
@@ -122,7 +122,7 @@ func TestShardsWithQuotesTileOrShowThatTheyDoNot(t *testing.T) {
 
 func TestCutInsideQuotedFieldShowsInOffsets(t *testing.T) {
 	text := []byte("1,\"a\nb\"\n2,c\n")
-	o := Options{Quote: true, Comma: ','}
+	o := Options{Comma: ','}
 	left, right := shard(text, 0, 4, o), shard(text, 4, 0, o)
 	if left.Offset != 8 || right.Begin != 5 {
 		t.Errorf("left ends at %d, right begins at %d; want 8 and 5", left.Offset, right.Begin)
@@ -147,7 +147,7 @@ func TestLineEndsAndBlankLinesAreSkipped(t *testing.T) {
 // Lines end with \r\r\n too, as Python's csv module ends them on Windows in a file that was opened without
 // newline="".
 func TestDoublyTranslatedLineEndsAreLineEnds(t *testing.T) {
-	got := read(strings.NewReader("a,\"b\"\r\r\n\r\r\n\"c\r\nd\"\r\r\ne\r\r\n"), Options{Quote: true, Comma: ','})
+	got := read(strings.NewReader("a,\"b\"\r\r\n\r\r\n\"c\r\nd\"\r\r\ne\r\r\n"), Options{Comma: ','})
 	want := result{
 		Records: []record{{Text: `a,"b"`, Line: 1, Offset: 8}, {Text: "\"c\r\nd\"", Line: 3, Offset: 20},
 			{Text: "e", Line: 5, Offset: 24}},
@@ -171,7 +171,7 @@ func TestStrayQuotesCostOneRecord(t *testing.T) {
 		{"1,\"a\n\"\"b\"\r\n2,3", []string{"1,\"a\n\"\"b\"", "2,3"}}, // well formed
 	} {
 		var got []string
-		for _, rec := range read(strings.NewReader(c.text), Options{Quote: true, Comma: ','}).Records {
+		for _, rec := range read(strings.NewReader(c.text), Options{Comma: ','}).Records {
 			got = append(got, rec.Text+rec.Bad)
 		}
 		ok := len(got) == len(c.want)
@@ -195,9 +195,9 @@ func TestUTF16IsNamed(t *testing.T) {
 
 func TestReadErrorIsNotTheEndOfInput(t *testing.T) {
 	broken := errors.New("broken pipe")
-	for _, quote := range []bool{false, true} {
+	for _, comma := range []byte{0, ','} {
 		in := io.MultiReader(strings.NewReader("1,2\n3,\"4"), iotest.ErrReader(broken))
-		r := New(in, Options{Quote: quote, Comma: ','})
+		r := New(in, Options{Comma: comma})
 		if rec, err := r.Next(); string(rec) != "1,2" || err != nil {
 			t.Fatalf("first record is %q, %v", rec, err)
 		}
@@ -249,7 +249,7 @@ func TestHugeLineIsSkippedInLittleMemory(t *testing.T) {
 		const size = 64 << 20
 		in := io.MultiReader(strings.NewReader("a\n"), &repeat{pattern: pattern, n: size}, strings.NewReader("\nb\n"))
 		var got result
-		n := allocated(func() { got = read(in, Options{Quote: true, Comma: ','}) })
+		n := allocated(func() { got = read(in, Options{Comma: ','}) })
 		if n > 40<<20 {
 			t.Errorf("%d MiB were allocated", n>>20)
 		}
@@ -265,7 +265,7 @@ func TestHugeLineIsSkippedInLittleMemory(t *testing.T) {
 func TestUnclosedQuotesCostLinearTime(t *testing.T) {
 	for _, pattern := range []string{"a\"b,\"c\n", "\"\"\"\n", "\"a\"\",\n", "x,\"y\n"} {
 		in := &repeat{pattern: pattern, n: 2 << 20}
-		got := read(io.MultiReader(strings.NewReader("\"first\n"), in), Options{Quote: true, Comma: ','})
+		got := read(io.MultiReader(strings.NewReader("\"first\n"), in), Options{Comma: ','})
 		if got.Offset != 2<<20+7 {
 			t.Errorf("%q: read %d bytes", pattern, got.Offset)
 		}
@@ -273,7 +273,7 @@ func TestUnclosedQuotesCostLinearTime(t *testing.T) {
 }
 
 func TestNextDoesNotAllocate(t *testing.T) {
-	r := New(&repeat{pattern: "1,2,3\n\"a\nb\",2\n\n", n: 1 << 30}, Options{Quote: true, Comma: ','})
+	r := New(&repeat{pattern: "1,2,3\n\"a\nb\",2\n\n", n: 1 << 30}, Options{Comma: ','})
 	r.Next()
 	if n := testing.AllocsPerRun(10_000, func() { r.Next() }); n != 0 {
 		t.Errorf("%v allocations a record", n)
@@ -285,7 +285,10 @@ func FuzzLines(f *testing.F) {
 		f.Add([]byte(s), uint16(5), true, uint16(40))
 	}
 	f.Fuzz(func(t *testing.T, text []byte, cut uint16, quote bool, maxLen uint16) {
-		o := Options{Quote: quote, Comma: ',', MaxLen: int(maxLen)}
+		o := Options{MaxLen: int(maxLen)}
+		if quote {
+			o.Comma = ','
+		}
 		var got result
 		if n := allocated(func() { got = read(bytes.NewReader(text), o) }); n > uint64(8*len(text)+64<<20) {
 			t.Fatalf("%d bytes allocated for %d", n, len(text))
@@ -302,7 +305,7 @@ func FuzzLines(f *testing.F) {
 }
 
 func TestNewPanicsOnMisuse(t *testing.T) {
-	for _, o := range []Options{{Start: -1}, {End: -1}, {MaxLen: -1}, {MaxLen: 1<<30 + 1}, {Quote: true}, {Quote: true, Comma: '"'}} {
+	for _, o := range []Options{{Start: -1}, {End: -1}, {MaxLen: -1}, {MaxLen: 1<<30 + 1}, {Comma: '"'}} {
 		func() {
 			defer func() {
 				if recover() == nil {
@@ -323,15 +326,15 @@ func BenchmarkNext(b *testing.B) {
 		{"quoted", strings.Repeat("\"0.123\",", 10) + "1\n"},
 	} {
 		text := []byte(strings.Repeat(c.pattern, 16<<20/len(c.pattern)))
-		for _, quote := range []bool{false, true} {
+		for _, comma := range []byte{0, ','} {
 			name := c.name + "/lines"
-			if quote {
+			if comma != 0 {
 				name = c.name + "/records"
 			}
 			b.Run(name, func(b *testing.B) {
 				b.SetBytes(int64(len(text)))
 				for b.Loop() {
-					r := New(bytes.NewReader(text), Options{Quote: quote, Comma: ','})
+					r := New(bytes.NewReader(text), Options{Comma: comma})
 					for {
 						if _, err := r.Next(); err == io.EOF {
 							break

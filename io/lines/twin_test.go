@@ -131,7 +131,7 @@ func twinLength(b []byte, o Options) (n int, bad string) {
 		switch {
 		case c == '\n' && state != inside:
 			return i + 1, ""
-		case !o.Quote || state == anyhow:
+		case o.Comma == 0 || state == anyhow:
 		case state == outside && c == o.Comma:
 			field++
 		case state == outside && c == '"' && (i == 0 || b[i-1] == o.Comma):
@@ -191,7 +191,7 @@ func checkTiles(t *testing.T, text []byte, o Options, cuts []int64) (tiled bool)
 		start = end
 	}
 	if !tiled {
-		if !o.Quote {
+		if o.Comma == 0 {
 			t.Fatalf("shards of %q cut at %v do not tile", text, cuts)
 		}
 		return false

@@ -67,8 +67,8 @@ type Settings struct {
 // Service is a message service. The names that its methods get begin with its scheme. Its package
 // registers it in an init function.
 type Service interface {
-	// Check returns an error unless the name is a source's, or, if sink is set, a sink's.
-	Check(name string, sink bool) error
+	CheckSource(name string) error // returns an error unless the name is a source's
+	CheckSink(name string) error   // returns an error unless the name is a sink's
 	// Subscription returns the subscription of a source. If the source is a topic, it creates a
 	// subscription for the reader unless one exists, which gets all messages that are published
 	// from then on, even while nothing reads.

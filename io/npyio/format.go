@@ -55,16 +55,7 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 	if len(head) == 0 {
 		return nil, nil
 	}
-	h, err := readHeader(bytes.NewReader(head))
-	if err == nil {
-		err = h.checkData()
-	}
-	if err == nil && f.Compression == "" {
-		err = h.checkSize(f.Size)
-	}
-	if err == nil && h.Columns && f.Compressed() {
-		err = errors.New(`is compressed, and has its columns one after another (Fortran order); decompress it, or save it by rows, in Python: numpy.save("FILE", numpy.ascontiguousarray(array))`)
-	}
+	h, err := headerOf(f, head)
 	if dim := int64(o.Data.Schema.Dim); err == nil && h.rowLen() != dim {
 		err = fmt.Errorf("has rows of %d numbers, %s has %d", h.rowLen(), o.Data.Files[o.First].Name, dim)
 	}
@@ -86,6 +77,25 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 	return nil, nil
 }
 
+// headerOf returns the header of a file that begins with head.
+func headerOf(f *dataset.File, head []byte) (h header, err error) {
+	if h, err = readHeader(bytes.NewReader(head)); err != nil {
+		return h, err
+	}
+	if err := h.checkData(); err != nil {
+		return h, err
+	}
+	if f.Compression == "" {
+		if err := h.checkSize(f.Size); err != nil {
+			return h, err
+		}
+	}
+	if h.Columns && f.Compressed() {
+		return h, errors.New(`is compressed, and has its columns one after another (Fortran order); decompress it, or save it by rows, in Python: numpy.save("FILE", numpy.ascontiguousarray(array))`)
+	}
+	return h, nil
+}
+
 // joinLabels compares the number of labels with the number of rows. column is the column of labels in text.
 func joinLabels(ctx context.Context, f *dataset.File, column string) error {
 	head, compression, err := dataset.Peek(ctx, *f.Labels)
@@ -104,10 +114,10 @@ func joinLabels(ctx context.Context, f *dataset.File, column string) error {
 	if err == nil && compression == "" {
 		err = h.checkSize(f.Labels.Size)
 	}
-	if err == nil {
-		err = h.checkLabels(f.Records)
+	if err != nil {
+		return err
 	}
-	return err
+	return h.checkLabels(f.Records)
 }
 
 // read opens a shard: some rows, or the whole of a file that is compressed.

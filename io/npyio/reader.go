@@ -72,11 +72,11 @@ type elements struct {
 
 func (e *elements) next() ([]byte, error) {
 	b, err := e.array.next()
-	if err == nil {
-		e.text = append(e.array.h.appendText(e.text[:0], b), 0)
-		b = e.text[:len(e.text)-1] // not nil, which means no label column
+	if err != nil {
+		return nil, err
 	}
-	return b, err
+	e.text = append(e.array.h.appendText(e.text[:0], b), 0)
+	return e.text[:len(e.text)-1], nil // not nil, which means no label column
 }
 
 var _ rowio.Reader = (*reader)(nil)

@@ -100,7 +100,7 @@ const (
 // On a file system without locks the file itself is the lock, held by the process that
 // made it. It stays after a crash, and the error then names the file to remove.
 func (local) hold(p string) (release func(), err error) {
-	if _, err := mkdirAll(filepath.Dir(p), false); err != nil {
+	if err := mkdirAll(filepath.Dir(p)); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(disk.Me())
@@ -134,7 +134,7 @@ func (local) hold(p string) (release func(), err error) {
 // holdByName holds the lock p by making that file. Taking over the file of a process that
 // has ended would need a lock, so that is left to the user.
 func holdByName(p string, text []byte) (release func(), err error) {
-	f, err := disk.Current().Create(p, false)
+	f, err := disk.Current().Create(p, public&rw)
 	if errors.Is(err, fs.ErrExist) {
 		by, readErr := readOwner(p)
 		if readErr == nil && by.Gone() {

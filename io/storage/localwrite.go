@@ -28,26 +28,26 @@ func tmpName(p string) string {
 	return filepath.Join(filepath.Dir(p), tmpPrefix+filepath.Base(p)+"-"+hex.EncodeToString(b[:]))
 }
 
-func (l local) Create(ctx context.Context, p string, _ int64, wait bool, write func(io.Writer) error) error {
-	if err := replace(ctx, p, write, wait); err != nil {
+func (l local) Create(ctx context.Context, p string, _ int64, sync Sync, write func(io.Writer) error) error {
+	if err := replace(ctx, p, write, sync); err != nil {
 		return err
 	}
-	if wait {
+	if sync == SyncNow {
 		return disk.Current().Sync(filepath.Dir(p))
 	}
 	settling.add(p)
 	return nil
 }
 
-// replace writes a file under a temporary name and renames it. If durable is set, its content, but not
-// yet its name, is then on the disk. Otherwise it is state, which is private in a private directory.
-func replace(ctx context.Context, p string, write func(io.Writer) error, durable bool) error {
-	private, err := mkdirAll(filepath.Dir(p), !durable)
+// replace writes a file under a temporary name and renames it. With SyncNow its content, but not yet its
+// name, is then on the disk.
+func replace(ctx context.Context, p string, write func(io.Writer) error, sync Sync) error {
+	perm, err := mkdirFor(filepath.Dir(p), sync == SyncLater)
 	if err != nil {
 		return err
 	}
 	tmp := tmpName(p)
-	err = writeNew(ctx, tmp, write, durable, private)
+	err = writeNew(ctx, tmp, write, sync, perm)
 	if err == nil {
 		err = disk.Current().Rename(tmp, p)
 	}
@@ -64,49 +64,63 @@ func MkdirPrivate(ctx context.Context, name string) error {
 		if s != (local{}) {
 			return nil
 		}
-		_, err := mkdirAll(filepath.Dir(p), false)
-		if err == nil {
-			_, err = mkdir(p, true)
+		if err := mkdirAll(filepath.Dir(p)); err != nil {
+			return err
 		}
-		return err
+		return mkdir(p, private)
 	})
 }
 
-// mkdirAll makes a directory and those above it, and syncs each before it is used. It reports whether state
-// in the directory is private. Directories that it makes for state in a private directory are private, too.
-func mkdirAll(dir string, state bool) (private bool, err error) {
+// Permissions of a directory, before the umask, and with rw of a file in it.
+const (
+	public  fs.FileMode = 0o777
+	private fs.FileMode = 0o700
+	rw      fs.FileMode = 0o666
+)
+
+// mkdirAll makes a directory and those above it, and syncs each before it is used.
+func mkdirAll(dir string) error {
+	_, err := mkdirFor(dir, false)
+	return err
+}
+
+// mkdirFor is mkdirAll for files that get the returned permissions. State in a private directory is private, and so
+// are the directories that are made for it.
+func mkdirFor(dir string, state bool) (perm fs.FileMode, err error) {
 	fi, err := disk.Current().Stat(dir)
 	switch {
+	case err == nil && fi.IsDir() && state && fi.Mode().Perm()&^private == 0:
+		return private, nil
 	case err == nil && fi.IsDir():
-		return state && fi.Mode().Perm()&0o077 == 0, nil
+		return public, nil
 	case err == nil:
-		return false, &fs.PathError{Op: "mkdir", Path: dir, Err: errNotDir}
+		return 0, &fs.PathError{Op: "mkdir", Path: dir, Err: errNotDir}
 	case !errors.Is(err, fs.ErrNotExist):
-		return false, err
+		return 0, err
 	}
-	if private, err = mkdirAll(filepath.Dir(dir), state); err != nil {
-		return false, err
+	if perm, err = mkdirFor(filepath.Dir(dir), state); err != nil {
+		return 0, err
 	}
-	return mkdir(dir, private)
+	return perm, mkdir(dir, perm)
 }
 
 // mkdir makes a directory in an existing one.
-func mkdir(dir string, private bool) (bool, error) {
-	if err := disk.Current().Mkdir(dir, private); err != nil {
+func mkdir(dir string, perm fs.FileMode) error {
+	if err := disk.Current().Mkdir(dir, perm); err != nil {
 		if fi, statErr := disk.Current().Stat(dir); statErr == nil && fi.IsDir() {
-			return private, nil // another process was faster
+			return nil // another process was faster
 		}
-		return false, err
+		return err
 	}
-	return private, disk.Current().Sync(filepath.Dir(dir))
+	return disk.Current().Sync(filepath.Dir(dir))
 }
 
 // writers are the buffers of files that are written: a new one costs more than a small file.
 var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 1<<18) }}
 
-// writeNew writes a file that must not exist; durable waits for the disk.
-func writeNew(ctx context.Context, p string, write func(io.Writer) error, durable, private bool) (err error) {
-	f, err := disk.Current().Create(p, private)
+// writeNew writes a file that must not exist.
+func writeNew(ctx context.Context, p string, write func(io.Writer) error, sync Sync, perm fs.FileMode) (err error) {
+	f, err := disk.Current().Create(p, perm&rw)
 	if err != nil {
 		return err
 	}
@@ -125,7 +139,7 @@ func writeNew(ctx context.Context, p string, write func(io.Writer) error, durabl
 	}
 	w.Reset(nil)
 	writers.Put(w)
-	if durable {
+	if sync == SyncNow {
 		return f.Sync()
 	}
 	return nil
@@ -151,11 +165,11 @@ const parallelSyncs = 8
 // publishNew makes a directory of the files under a temporary name, syncs it and renames
 // it.
 func publishNew(ctx context.Context, p string, files []File) (err error) {
-	if _, err := mkdirAll(filepath.Dir(p), false); err != nil {
+	if err := mkdirAll(filepath.Dir(p)); err != nil {
 		return err
 	}
 	tmp := tmpName(p)
-	if err := disk.Current().Mkdir(tmp, false); err != nil {
+	if err := disk.Current().Mkdir(tmp, public); err != nil {
 		return err
 	}
 	defer func() {
@@ -167,7 +181,8 @@ func publishNew(ctx context.Context, p string, files []File) (err error) {
 	tasks.SetLimit(parallelSyncs)
 	for _, f := range files {
 		tasks.Go(func() error {
-			return writeNew(tctx, filepath.Join(tmp, f.Name), func(w io.Writer) error { return f.CopyTo(tctx, w) }, true, false)
+			return writeNew(tctx, filepath.Join(tmp, f.Name), func(w io.Writer) error { return f.CopyTo(tctx, w) },
+				SyncNow, public)
 		})
 	}
 	if err := tasks.Wait(); err != nil {

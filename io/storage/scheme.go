@@ -45,9 +45,8 @@ type Store interface {
 	// CheckAbsent returns ErrExists if the name is taken.
 	CheckAbsent(ctx context.Context, dir string) error
 	Lock(ctx context.Context, name string) (unlock func(), err error)
-	// Create writes a file of size bytes, -1 if unknown, and replaces an older one. With
-	// wait it returns when the file is on the disk; otherwise that happens later.
-	Create(ctx context.Context, name string, size int64, wait bool, write func(io.Writer) error) error
+	// Create writes a file of size bytes, -1 if unknown, and replaces an older one.
+	Create(ctx context.Context, name string, size int64, sync Sync, write func(io.Writer) error) error
 	// CompareAndSwap replaces a small file if its content is old, or makes it if old is nil and it
 	// does not exist. Otherwise the error is ErrSwapped.
 	CompareAndSwap(ctx context.Context, name string, old, next []byte) error
@@ -213,6 +212,6 @@ func (r readOnly) RemoveEmpty(context.Context, string, string) error            
 func (r readOnly) Lock(context.Context, string) (func(), error)                 { return nil, r.refuse() }
 func (r readOnly) Claim(context.Context, string) (StoreClaim, error)            { return nil, r.refuse() }
 func (r readOnly) CompareAndSwap(context.Context, string, []byte, []byte) error { return r.refuse() }
-func (r readOnly) Create(context.Context, string, int64, bool, func(io.Writer) error) error {
+func (r readOnly) Create(context.Context, string, int64, Sync, func(io.Writer) error) error {
 	return r.refuse()
 }

@@ -30,7 +30,7 @@ func DamagedError(uri string) error { return fail("read", uri, ErrDamaged) }
 // WriteState writes data after its checksum.
 func WriteState(ctx context.Context, uri string, data []byte) error {
 	sum := sha256.Sum256(data)
-	return create(ctx, uri, int64(len(sum)+len(data)), false, func(w io.Writer) error {
+	return create(ctx, uri, int64(len(sum)+len(data)), SyncLater, func(w io.Writer) error {
 		if _, err := w.Write(sum[:]); err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ type Checksum struct {
 // Verify.
 func CreateState(ctx context.Context, uri string, write func(io.Writer) error) (Checksum, error) {
 	h := NewHash()
-	err := create(ctx, uri, -1, false, func(w io.Writer) error {
+	err := create(ctx, uri, -1, SyncLater, func(w io.Writer) error {
 		h.reset()
 		return write(io.MultiWriter(w, h))
 	})
@@ -166,6 +166,7 @@ func (s *settler) add(p string) {
 	}
 }
 
+// run settles pending files in batches until there are none.
 func (s *settler) run() {
 	for {
 		s.mu.Lock()

@@ -111,9 +111,9 @@ func TestSwapIsWholeOrAbsent(t *testing.T) {
 		{"an error", syscall.EIO, false, func(*disktest.Mem) {}},
 		{"a full disk", syscall.ENOSPC, false, func(*disktest.Mem) {}},
 		{"killed", errDead, true, (*disktest.Mem).Kill},
-		{"a power cut", errDead, true, func(m *disktest.Mem) { m.PowerCut(false) }},
-		{"a power cut, zeros", errDead, true, func(m *disktest.Mem) { m.PowerCut(true) }},
-		{"a power cut afterwards", nil, false, func(m *disktest.Mem) { m.PowerCut(true) }},
+		{"a power cut", errDead, true, (*disktest.Mem).PowerCut},
+		{"a power cut, zeros", errDead, true, (*disktest.Mem).PowerCutZeros},
+		{"a power cut afterwards", nil, false, (*disktest.Mem).PowerCutZeros},
 	} {
 		for _, fresh := range []bool{true, false} {
 			kept, replaced := 0, 0

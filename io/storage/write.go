@@ -15,20 +15,28 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
+// Sync says when a written file is on the disk.
+type Sync bool
+
+const (
+	SyncNow   Sync = true  // before the call returns
+	SyncLater Sync = false // while the job continues, for files of state; see Settle
+)
+
 // Create writes a file through the function write, and makes the directories above it.
 // When write returns without error, the file is synced and replaces an older file of that
 // name; otherwise nothing changes.
 func Create(ctx context.Context, uri string, write func(io.Writer) error) error {
-	return create(ctx, uri, -1, true, write)
+	return create(ctx, uri, -1, SyncNow, write)
 }
 
 // WriteFile writes data as Create does.
 func WriteFile(ctx context.Context, uri string, data []byte) error {
-	return create(ctx, uri, int64(len(data)), true, func(w io.Writer) error { return File{Data: data}.CopyTo(ctx, w) })
+	return create(ctx, uri, int64(len(data)), SyncNow, func(w io.Writer) error { return File{Data: data}.CopyTo(ctx, w) })
 }
 
-func create(ctx context.Context, uri string, size int64, wait bool, write func(io.Writer) error) error {
-	return act("create", uri, func(s Store, abs string) error { return s.Create(ctx, abs, size, wait, write) })
+func create(ctx context.Context, uri string, size int64, sync Sync, write func(io.Writer) error) error {
+	return act("create", uri, func(s Store, abs string) error { return s.Create(ctx, abs, size, sync, write) })
 }
 
 // File is one file of a directory to publish: either Data, or the content of
@@ -225,7 +233,7 @@ func (l local) CompareAndSwap(ctx context.Context, p string, old, next []byte) e
 	if (stored == nil) != (old == nil) || !bytes.Equal(stored, old) {
 		return ErrSwapped
 	}
-	return l.Create(ctx, p, -1, true, func(w io.Writer) error { return File{Data: next}.CopyTo(ctx, w) })
+	return l.Create(ctx, p, -1, SyncNow, func(w io.Writer) error { return File{Data: next}.CopyTo(ctx, w) })
 }
 
 // claimSoon takes a claim and waits for others that hold it for a moment.

@@ -131,6 +131,8 @@ func (k *comparison) found(name string, kind Kind, distance, slack float64, deta
 	}
 }
 
+// report compares all columns. It counts its figures first, because each one's confidence must allow for the number
+// of figures. Each column is listed with its largest drift only.
 func (k *comparison) report(cluster float64) *Report {
 	figures := 2 // for labels and repeated rows
 	for j := range k.counts.columns {

@@ -107,6 +107,8 @@ func addOuter(s, v []float64, scale float64) {
 // = Σ(φ − μ)(φ − μ)ᵀ.
 type moments struct{ trace, squares, cubes, fourths float64 }
 
+// momentsOf returns the traces of the powers of S (d×d, symmetric) up to the fourth, a band of rows at a time, so
+// that S² is never in memory.
 func momentsOf(s []float64, d, threads int) (m moments) {
 	product := make([]float64, min(d, blas.TileDim)*d)
 	for i := 0; i < d; i += blas.TileDim {

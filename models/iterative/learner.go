@@ -12,9 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Options are the options of one learner: a pointer to a struct whose fields have the tag flag, and as help a doc
-// comment or the tag help.
-// Methods do not change it.
+// Options is a pointer to a struct with the options of one learner. Each field has the tag flag, and its help as a doc
+// comment or in the tag help. Methods must not change the struct.
 type Options interface {
 	// Validate returns an error if an option is out of range.
 	Validate() error

@@ -116,6 +116,7 @@ type memory struct {
 	span       *linear.TargetGrid // range of the labels of the sample
 }
 
+// newMemory checks the data, and decides which rows are held out, if hold is true, and the grid of targets.
 func newMemory(d *linear.Data, hold bool, sample int) (*memory, error) {
 	n, outputs, err := d.Validate()
 	if err != nil {

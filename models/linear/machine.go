@@ -13,15 +13,14 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// Data holds labelled rows in memory. Class or Target has the label of each row.
+// Data holds labelled rows in memory. Exactly one of Class and Target is set.
 type Data struct {
 	Map features.Map // from rows to features
 	X   []float32    // row-major, with as many numbers per row as Map takes
 
-	Class  []int32   // classes, numbered 0 to K−1; or
-	Target []float64 // targets, row-major, Targets numbers per row
-	// Targets is the number of targets of a row; 0 means 1.
-	Targets int
+	Class   []int32   // the class of each row, 0 to K−1
+	Target  []float64 // row-major, Targets numbers for each row
+	Targets int       // for Target; 0 means 1
 
 	// Weights has a weight for each row, or is nil if all are 1. A row of weight 3 counts as three rows,
 	// and a row of weight 0 is not used. See package profile.
@@ -76,20 +75,8 @@ func (d *Data) Validate() (n, outputs int, err error) {
 		}
 		outputs = max(outputs, int(c)+1)
 	}
-	if d.Weights != nil {
-		if len(d.Weights) != n {
-			return 0, 0, fmt.Errorf("linear: %d weights for %d rows", len(d.Weights), n)
-		}
-		positive := false
-		for i, w := range d.Weights {
-			if reason := rowio.CheckWeight(w); reason != "" {
-				return 0, 0, fmt.Errorf("linear: row %d: %s", i, reason)
-			}
-			positive = positive || w > 0
-		}
-		if !positive {
-			return 0, 0, fmt.Errorf("linear: all %d rows have weight 0", n)
-		}
+	if err := d.validateWeights(n); err != nil {
+		return 0, 0, err
 	}
 	if d.Groups != nil && len(d.Groups) != n {
 		return 0, 0, fmt.Errorf("linear: %d groups for %d rows", len(d.Groups), n)
@@ -98,6 +85,27 @@ func (d *Data) Validate() (n, outputs int, err error) {
 		return 0, 0, fmt.Errorf("linear: all %d rows are of one class; two classes are needed", n)
 	}
 	return n, outputs, nil
+}
+
+// validateWeights checks the weights of n rows.
+func (d *Data) validateWeights(n int) error {
+	if d.Weights == nil {
+		return nil
+	}
+	if len(d.Weights) != n {
+		return fmt.Errorf("linear: %d weights for %d rows", len(d.Weights), n)
+	}
+	positive := false
+	for i, w := range d.Weights {
+		if reason := rowio.CheckWeight(w); reason != "" {
+			return fmt.Errorf("linear: row %d: %s", i, reason)
+		}
+		positive = positive || w > 0
+	}
+	if !positive {
+		return fmt.Errorf("linear: all %d rows have weight 0", n)
+	}
+	return nil
 }
 
 // Weight returns the weight of row i.

@@ -51,23 +51,27 @@ type tensorSpec struct {
 	Shape []int  `json:"shape"`
 }
 
-// signature returns values with names and types as MLflow writes them, quoted for YAML. Numbers are double,
-// as in data frames; MLflow rounds them if the graph takes float.
-func signature(values []Value, named bool) (string, error) {
+// columnOf returns a value as a named column. Numbers are double, as in data frames; MLflow rounds them if
+// the graph takes float.
+func columnOf(v Value) field {
+	kind := map[Type]string{Float: "double", Double: "double", Int64: "long", String: "string"}[v.Type]
+	return field{Type: kind, Name: v.Name, Required: new(true)}
+}
+
+// tensorOf returns a value as a tensor.
+func tensorOf(v Value) field {
+	f := field{Type: "tensor", Name: v.Name, Tensor: &tensorSpec{"float32", append([]int{-1}, v.dims...)}}
+	if v.Type == Double {
+		f.Tensor.Type = "float64"
+	}
+	return f
+}
+
+// signature returns values as MLflow writes them, quoted for YAML.
+func signature(values []Value, fieldOf func(Value) field) (string, error) {
 	var fields []field
-	required := true
 	for _, v := range values {
-		switch {
-		case !named:
-			f := field{Type: "tensor", Name: v.Name, Tensor: &tensorSpec{"float32", append([]int{-1}, v.dims...)}}
-			if v.Type == Double {
-				f.Tensor.Type = "float64"
-			}
-			fields = append(fields, f)
-		default:
-			kind := map[Type]string{Float: "double", Double: "double", Int64: "long", String: "string"}[v.Type]
-			fields = append(fields, field{Type: kind, Name: v.Name, Required: &required})
-		}
+		fields = append(fields, fieldOf(v))
 	}
 	text, err := json.Marshal(fields)
 	return "'" + strings.ReplaceAll(string(text), "'", "''") + "'", err
@@ -76,12 +80,15 @@ func signature(values []Value, named bool) (string, error) {
 // MLflow returns the files of a directory that MLflow loads, except ModelFile. The graph must be ByColumn.
 // A model whose columns have no names takes a tensor.
 func (g *Graph) MLflow() ([]storage.File, error) {
-	named := len(g.Inputs) > 1 || g.Inputs[0].dims == nil || g.Inputs[0].dims[0] == 1
-	inputs, err := signature(g.Inputs, named)
+	fieldOf := tensorOf
+	if len(g.Inputs) > 1 || g.Inputs[0].dims == nil || g.Inputs[0].dims[0] == 1 {
+		fieldOf = columnOf
+	}
+	inputs, err := signature(g.Inputs, fieldOf)
 	if err != nil {
 		return nil, err
 	}
-	outputs, err := signature(g.Outputs, true)
+	outputs, err := signature(g.Outputs, columnOf)
 	if err != nil {
 		return nil, err
 	}

@@ -44,8 +44,14 @@ func rowsOf(n, d int) []float32 {
 	return x
 }
 
-// sumOf returns the sum of rows, their step, and the rows as the grid has them.
-func sumOf(t testing.TB, x []float32, n, d int, regression bool) (*ridge.Sum, float64, []float64) {
+// sumOf returns the sum of rows of three classes, their step, and the rows as the grid has them.
+func sumOf(t testing.TB, x []float32, n, d int) (*ridge.Sum, float64, []float64) {
+	t.Helper()
+	return labelledSum(t, x, n, d, false)
+}
+
+// labelledSum is sumOf for three classes or targets.
+func labelledSum(t testing.TB, x []float32, n, d int, regression bool) (*ridge.Sum, float64, []float64) {
 	t.Helper()
 	m, err := identity.Identity{In: d, Bound: 1}.New()
 	if err != nil {
@@ -80,7 +86,7 @@ func TestComponentsMatchADenseEigensolver(t *testing.T) {
 		{30, 50, 10}} {
 		for _, regression := range []bool{false, true} {
 			x := rowsOf(c.n, c.d)
-			sum, step, grid := sumOf(t, x, c.n, c.d, regression)
+			sum, step, grid := labelledSum(t, x, c.n, c.d, regression)
 			got, err := Solve(sum, Options{Components: c.k, Step: step, Seed: 3, Threads: 2})
 			if err != nil {
 				t.Fatal(err)
@@ -136,7 +142,7 @@ func TestComponentsMatchADenseEigensolver(t *testing.T) {
 func TestScoresAreCentredWithTheirVariance(t *testing.T) {
 	const n, d, k = 400, 60, 4
 	x := rowsOf(n, d)
-	sum, step, _ := sumOf(t, x, n, d, false)
+	sum, step, _ := sumOf(t, x, n, d)
 	r, err := Solve(sum, Options{Components: k, Step: step})
 	if err != nil {
 		t.Fatal(err)
@@ -159,13 +165,13 @@ func TestScoresAreCentredWithTheirVariance(t *testing.T) {
 func TestThreadsAndCutsDoNotChangeTheFit(t *testing.T) {
 	const n, d, k = 600, 390, 6
 	x := rowsOf(n, d)
-	sum, step, _ := sumOf(t, x, n, d, false)
+	sum, step, _ := sumOf(t, x, n, d)
 	want, err := Solve(sum, Options{Components: k, Step: step, Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, _, _ := sumOf(t, x, 350, d, false)
-	b, _, _ := sumOf(t, x[350*d:], n-350, d, false)
+	a, _, _ := sumOf(t, x, 350, d)
+	b, _, _ := sumOf(t, x[350*d:], n-350, d)
 	b.Merge(a)
 	for _, s := range []*ridge.Sum{sum, b} {
 		got, err := Solve(s, Options{Components: k, Step: step, Threads: 3})
@@ -265,10 +271,10 @@ func TestJacobiDecomposesASymmetricMatrix(t *testing.T) {
 
 func TestUnfittableDataIsAnError(t *testing.T) {
 	x := rowsOf(40, 8)
-	sum, step, _ := sumOf(t, x, 40, 8, false)
-	two, _, _ := sumOf(t, x, 2, 8, false)
-	one, _, _ := sumOf(t, x, 1, 8, false)
-	same, _, _ := sumOf(t, slices.Repeat(x[:8], 5), 5, 8, false)
+	sum, step, _ := sumOf(t, x, 40, 8)
+	two, _, _ := sumOf(t, x, 2, 8)
+	one, _, _ := sumOf(t, x, 1, 8)
+	same, _, _ := sumOf(t, slices.Repeat(x[:8], 5), 5, 8)
 	for want, f := range map[string]func() error{
 		"must be 1 to 8 (have 0)":     func() error { _, err := Solve(sum, Options{Step: step}); return err },
 		"must be 1 to 8 (have 9)":     func() error { _, err := Solve(sum, Options{Components: 9, Step: step}); return err },
@@ -286,7 +292,7 @@ func TestUnfittableDataIsAnError(t *testing.T) {
 func BenchmarkFit(b *testing.B) {
 	for _, c := range []struct{ d, k int }{{1000, 10}, {1000, 50}, {2000, 50}} {
 		x := rowsOf(1000, c.d)
-		sum, step, _ := sumOf(b, x, 1000, c.d, false)
+		sum, step, _ := sumOf(b, x, 1000, c.d)
 		b.Run(fmt.Sprintf("d=%d/k=%d", c.d, c.k), func(b *testing.B) {
 			for b.Loop() {
 				if _, err := Solve(sum, Options{Components: c.k, Step: step, Threads: 1}); err != nil {

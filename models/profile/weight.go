@@ -109,9 +109,10 @@ func (w *Weights) Mean() float64 {
 	return w.Sum / float64(w.Rows)
 }
 
-// Code codes the sum. Sums of equal weights have equal encodings.
+// Code implements wire.Coded. Sums of equal weights have equal encodings.
 func (s *WeightSum) Code(c *wire.Coder) {
-	if c.Counts(&s.rows); s.rows == 0 {
+	c.Counts(&s.rows)
+	if s.rows == 0 {
 		return
 	}
 	c.Float32(&s.min, &s.max)
@@ -206,13 +207,9 @@ const (
 	maxBatchMemory = 16 << 20
 )
 
-// WeightCollectorBytes returns the most memory of a WeightCollector for rows of length d, with weights or without.
-func WeightCollectorBytes(d int, weighted bool) int64 {
-	block := 4 * int64(rowio.RowsPerBlock(d)) * int64(d)
-	if weighted {
-		return block * int64(1+batches(d))
-	}
-	return block
+// WeightCollectorBytes returns the most memory of a WeightCollector for weighted rows of length d.
+func WeightCollectorBytes(d int) int64 {
+	return 4 * int64(rowio.RowsPerBlock(d)) * int64(d) * int64(1+batches(d))
 }
 
 // batches returns the most batches of equal weights for rows of length d.

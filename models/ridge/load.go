@@ -56,10 +56,11 @@ func (p *problem) load(fold int) (*Sum, error) {
 	}
 	p.fold = -1 // the buffer is incomplete until there is no error
 	s, err := p.sumOf(func(f int) bool { return f == fold })
-	if err == nil {
-		p.fold = fold
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	p.fold = fold
+	return s, nil
 }
 
 // add adds the sums of the folds for which the function is true.

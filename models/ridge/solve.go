@@ -84,12 +84,13 @@ type Request struct {
 	Seed                uint64
 }
 
-// Source provides the sums of the rows: by one of Add, Sums and Rows.
+// Source provides the sums of the rows. Exactly one of Add, Sums and Rows is set. Shape belongs to Add; Solve takes
+// the shape of Sums and Rows from them.
 type Source struct {
 	// Add adds the sum of a fold to another Sum of that Shape, 0 ≤ fold < max(Folds, 1). It is called several times
 	// for a fold if Folds ≥ 2. Sums that are read from storage need no memory besides what Solve takes; see Memory.
 	Add   func(to *Sum, fold int) error
-	Shape Shape // for Add
+	Shape Shape
 	// Sums are the sums of the folds, in memory. Solve changes them only if there is one.
 	Sums []*Sum
 	// Rows has the rows of Folds ≥ 2 folds. λ and weights are the same as from their sums.

@@ -36,7 +36,7 @@ func TestSearchFindsLinearPartsNextToAKernel(t *testing.T) {
 			return math.Sin(5*float64(x[1]))*math.Sin(5*float64(x[3])) + 0.3*float64(x[0]) + 0.5*float64(x[1]+x[3])
 		}, func(c Candidate) bool { return c.Pair > 0 }},
 	} {
-		p := made(c.n, 5, 0.05, false, c.of)
+		p := made(c.n, 5, 0.05, c.of)
 		o := options(p)
 		o.Views, o.Kernels = o.Views[:1], o.Kernels[:1]
 		r := run(t, p, o)
@@ -50,7 +50,7 @@ func TestSearchFindsLinearPartsNextToAKernel(t *testing.T) {
 // A search returns the kernel that it tried: exact kernel matrices agree with the recipe of
 // features.
 func TestMatricesMatchJoinedKernels(t *testing.T) {
-	p := made(60, 3, 0.1, false, ridgeLine)
+	p := made(60, 3, 0.1, ridgeLine)
 	o := options(p)
 	r := &runner{pilot: p, options: o, views: map[string]*viewRows{},
 		kernels: map[string]kernelOf{"gaussian": {options: o.Kernels[0], distance: kernel.Euclidean}}}
@@ -97,7 +97,7 @@ func TestMatricesMatchJoinedKernels(t *testing.T) {
 }
 
 func TestTooFewFeaturesForPiecewiseLinearColumnsAreRejected(t *testing.T) {
-	p := made(60, 3, 0.1, false, ridgeLine)
+	p := made(60, 3, 0.1, ridgeLine)
 	piecewise := preprocess.NewPiecewiseLinear(p.X, p.N, p.D, 1000)
 	o := &Joined{Kernel: &fourier.GaussianOptions{Width: 1}, Features: 100, PiecewiseLinear: piecewise}
 	if _, err := o.Choose(&kernel.Data{In: 3}); err == nil {
@@ -108,7 +108,7 @@ func TestTooFewFeaturesForPiecewiseLinearColumnsAreRejected(t *testing.T) {
 // bestPair returns the two columns in which nearest rows predict the label. numbers leaves out
 // columns of few values.
 func TestBestPairIsTheOneWhoseNeighboursPredict(t *testing.T) {
-	p := made(2000, 4, 0.01, true,
+	p := madeClasses(2000, 4, 0.01,
 		func(x []float32) float64 { return math.Sin(4*float64(x[1])) * math.Sin(4*float64(x[2])) })
 	l, err := p.labels()
 	if err != nil {
@@ -141,7 +141,7 @@ func TestBestPairIsTheOneWhoseNeighboursPredict(t *testing.T) {
 // Each width of a pair is tried from the λ of the best candidate without a pair, so that its result does not depend on
 // the widths before it.
 func TestWidthsOfPairsStartFromTheSameLambda(t *testing.T) {
-	p := made(1000, 4, 0.05, false, func(x []float32) float64 {
+	p := made(1000, 4, 0.05, func(x []float32) float64 {
 		return 0.2*float64(x[0]) + math.Sin(3*float64(x[1]))*math.Sin(3*float64(x[2]))
 	})
 	r, spec, candidates := screened(t, p)

@@ -37,7 +37,7 @@ func TestUnusualWidthsAreConfirmedWithFeatures(t *testing.T) {
 		want  float64 // width
 	}{
 		{"clusters", clusters(500), 1},
-		{"a wave", made(500, 1, 0, false, func(x []float32) float64 { return math.Sin(9 * float64(x[0])) }), 0.3},
+		{"a wave", made(500, 1, 0, func(x []float32) float64 { return math.Sin(9 * float64(x[0])) }), 0.3},
 	} {
 		o := options(c.pilot)
 		o.Features = 512

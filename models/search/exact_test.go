@@ -14,7 +14,7 @@ func whole(p *Pilot) *radialRows { return newRadialRows(p.N, func(int) bool { re
 // Fits with features tend to the exact fit as the number of features grows.
 func TestFitsWithFeaturesTendToTheExactOne(t *testing.T) {
 	for _, classes := range []bool{false, true} {
-		p := made(120, 2, 0.1, classes, ridgeLine)
+		p := madeLabels(120, 2, 0.1, classes, ridgeLine)
 		p.Weights = make([]float64, p.N)
 		for i := range p.Weights {
 			p.Weights[i] = float64(1 + i%4)
@@ -63,7 +63,7 @@ func TestFitsWithFeaturesTendToTheExactOne(t *testing.T) {
 
 // A row of weight 2 counts as two rows.
 func TestWeightsOfExactFitsCountRows(t *testing.T) {
-	p := made(30, 2, 0.1, true, ridgeLine)
+	p := madeClasses(30, 2, 0.1, ridgeLine)
 	p.Weights = make([]float64, p.N)
 	var train, judge, twice []int
 	for i := range p.N {

@@ -104,10 +104,11 @@ func (f *fit) features(x *viewRows, indices []int) []float32 {
 // scores stores the scores of n rows with features phi for λ.
 func (f *fit) scores(lambda float64, phi []float32, n int, scores []float32) error {
 	m, err := f.solve(lambda)
-	if err == nil {
-		m.Scores(scores, phi, n)
+	if err != nil {
+		return err
 	}
-	return err
+	m.Scores(scores, phi, n)
+	return nil
 }
 
 // solved has the losses of a fit for one λ.

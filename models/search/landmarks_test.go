@@ -11,7 +11,7 @@ import (
 // For clusters, 512 landmarks are much better than 512 random features. For a wave of one column,
 // which a few random features represent, they are not, and random features stay.
 func TestLandmarksAreChosenWhereRandomFeaturesAreTooFew(t *testing.T) {
-	wave := made(1000, 1, 0, false, func(x []float32) float64 { return math.Sin(3 * float64(x[0])) })
+	wave := made(1000, 1, 0, func(x []float32) float64 { return math.Sin(3 * float64(x[0])) })
 	for name, p := range map[string]*Pilot{"clusters": clusters(1000), "a wave": wave} {
 		o := options(p)
 		o.Features, o.Landmarks = 512, true

@@ -13,7 +13,7 @@ import (
 // places returns a pilot whose first column is one of 30 whole numbers. of(number) is the slope of
 // the labels in the second column.
 func places(n int, classes bool, of func(place int) float64) *Pilot {
-	p := made(n, 3, 0.3, classes, func(x []float32) float64 {
+	p := madeLabels(n, 3, 0.3, classes, func(x []float32) float64 {
 		place := int(math.Abs(float64(x[0]))*1e4) % 30
 		x[0] = float32(place)
 		return of(place) * (1 + float64(x[1]))
@@ -57,7 +57,7 @@ func TestNumbersThatNameThingsBecomeLevels(t *testing.T) {
 // Columns of few whole numbers, counts or codes, are tried as levels.
 func TestSmallWholeNumbersAreTriedAsLevels(t *testing.T) {
 	campaign.Long(t)
-	p := made(800, 4, 0.1, false, func(x []float32) float64 {
+	p := made(800, 4, 0.1, func(x []float32) float64 {
 		code := func(j, values int) int {
 			x[j] = float32(int(math.Abs(float64(x[j]))*1e4) % values)
 			return int(x[j])
@@ -83,7 +83,7 @@ func TestSmallWholeNumbersAreTriedAsLevels(t *testing.T) {
 func TestLevelsAreFoundAmongManyColumns(t *testing.T) {
 	campaign.Long(t)
 	d, things := campaign.Pick(40, 100), campaign.Pick(50, 150)
-	p := made(campaign.Pick(850, 2500), d, 0.1, false, func(x []float32) float64 {
+	p := made(campaign.Pick(850, 2500), d, 0.1, func(x []float32) float64 {
 		thing := int(math.Abs(float64(x[0]))*1e4) % things
 		x[0] = float32(thing)
 		return 2*named(thing) + float64(x[1])

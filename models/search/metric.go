@@ -49,10 +49,11 @@ func (m *learnedMetric) ready() error {
 		return nil
 	}
 	learned, err := m.later()
-	if err == nil {
-		m.recipe, m.file, m.later = learned.recipe, learned.file, nil
+	if err != nil {
+		return err
 	}
-	return err
+	m.recipe, m.file, m.later = learned.recipe, learned.file, nil
+	return nil
 }
 
 // inMetric returns the rows of a view in a metric. On rungs with exact kernels it keeps them, with their distances,

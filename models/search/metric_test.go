@@ -15,7 +15,7 @@ import (
 // If a rough kernel leads in a view in which no smooth one was tried, metrics are learned in this
 // view and in the view of the best smooth candidate.
 func TestRoughLeaderDoesNotEndTheSearchForMetrics(t *testing.T) {
-	p := made(250, 4, 0.1, false, ridgeLine)
+	p := made(250, 4, 0.1, ridgeLine)
 	r, rungs, err := newRunner(p, options(p))
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func (*brokenKernel) Choose(*kernel.Data) (*kernel.Choice, error) { return nil, 
 
 // Metrics are skipped only if the numbers allow none, such as gradients of 0. Other errors end the search.
 func TestOnlyNumericalErrorsSkipMetrics(t *testing.T) {
-	r, spec, candidates := screened(t, made(250, 4, 0.1, false, ridgeLine))
+	r, spec, candidates := screened(t, made(250, 4, 0.1, ridgeLine))
 	parent := candidates[0]
 	try := func() ([]*entry, error) {
 		return r.refine(t.Context(), parent, diagonalMetric, 1, []string{parent.Kernel}, spec)
@@ -81,7 +81,7 @@ func TestRoughKernelsGetAMetricFromAGaussian(t *testing.T) {
 		if KernelName(k) == "laplace" && !campaign.Whole() {
 			continue
 		}
-		p := made(400, 5, 0.05, false, func(x []float32) float64 { return math.Sin(2 * float64(x[1])) })
+		p := made(400, 5, 0.05, func(x []float32) float64 { return math.Sin(2 * float64(x[1])) })
 		o := options(p)
 		o.Kernels = []kernel.Options{k}
 		r := run(t, p, o)
@@ -94,7 +94,7 @@ func TestRoughKernelsGetAMetricFromAGaussian(t *testing.T) {
 
 // Rougher kernels than the best one are tried while the loss falls.
 func TestRoughnessOfTheKernelIsFound(t *testing.T) {
-	p := made(400, 1, 0.01, false, func(x []float32) (sum float64) { // Weierstrass (1872)
+	p := made(400, 1, 0.01, func(x []float32) (sum float64) { // Weierstrass (1872)
 		for k := range 12 {
 			sum += math.Pow(2, -float64(k)/4) * math.Cos(math.Pow(2, float64(k))*float64(x[0]))
 		}

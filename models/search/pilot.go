@@ -89,6 +89,7 @@ type labels struct {
 	weightGrid *profile.WeightGrid // of the weights; nil without
 }
 
+// labels returns the labels as classes or scaled targets, with weights on a grid.
 func (p *Pilot) labels() (*labels, error) {
 	l := &labels{y: p.Y, outputs: max(p.Classes, 1), weights: p.Weights}
 	if p.Classes == 0 {

@@ -17,8 +17,17 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
-// made returns a pilot of normal numbers. The targets are f plus noise, the classes their signs.
-func made(n, d int, noise float64, classes bool, f func(x []float32) float64) *Pilot {
+// made returns a pilot of normal numbers, whose targets are f plus noise.
+func made(n, d int, noise float64, f func(x []float32) float64) *Pilot {
+	return madeLabels(n, d, noise, false, f)
+}
+
+// madeClasses is made for the signs of the targets.
+func madeClasses(n, d int, noise float64, f func(x []float32) float64) *Pilot {
+	return madeLabels(n, d, noise, true, f)
+}
+
+func madeLabels(n, d int, noise float64, classes bool, f func(x []float32) float64) *Pilot {
 	r := rand.New(rand.NewPCG(uint64(n), 3))
 	p := &Pilot{N: n, D: d, X: make([]float32, n*d), Y: make([]float64, n)}
 	for i := range p.X {
@@ -63,7 +72,7 @@ func run(t *testing.T, p *Pilot, o Options) *Result {
 // A metric finds the one of five directions on which the labels depend.
 func TestSearchFindsTheDirectionThatMatters(t *testing.T) {
 	for _, classes := range []bool{false, true} {
-		r := run(t, made(400, 5, 0.05, classes, ridgeLine), options(&Pilot{D: 5}))
+		r := run(t, madeLabels(400, 5, 0.05, classes, ridgeLine), options(&Pilot{D: 5}))
 		if r.Chosen.Metric == noMetric || r.Chosen.Loss > 0.7*r.Default.Loss {
 			t.Errorf("classes %v: chose %v with loss %.4f, the default has %.4f", classes, r.Chosen.Candidate, r.Chosen.Loss,
 				r.Default.Loss)
@@ -77,7 +86,7 @@ func TestSearchFindsTheDirectionThatMatters(t *testing.T) {
 // If labels are coin flips, the best of many candidates is not better than chance by more than such a choice
 // explains.
 func TestLossesOfCoinFlipsMatchChance(t *testing.T) {
-	p := made(400, 4, 1, true, func([]float32) float64 { return 0 })
+	p := madeClasses(400, 4, 1, func([]float32) float64 { return 0 })
 	r := run(t, p, options(p))
 	for _, trial := range r.Trials {
 		if se := 0.5 / math.Sqrt(float64(trial.Judged)); math.Abs(trial.Error-0.5) > 4.5*se {
@@ -93,7 +102,7 @@ func TestLossesOfCoinFlipsMatchChance(t *testing.T) {
 func TestFewRowsOfNoiseKeepTheDefault(t *testing.T) {
 	changed := 0
 	for seed := range 6 {
-		p := made(60+seed, 5, 1, seed%2 == 0, func([]float32) float64 { return 0 })
+		p := madeLabels(60+seed, 5, 1, seed%2 == 0, func([]float32) float64 { return 0 })
 		if r := run(t, p, options(p)); r.Chosen.Candidate != r.Default.Candidate {
 			changed++
 		}
@@ -106,7 +115,7 @@ func TestFewRowsOfNoiseKeepTheDefault(t *testing.T) {
 // A search that ends early has made the first trials of the whole search, and chooses among trials
 // of one size.
 func TestSearchThatEndsEarlyIsTheBeginningOfAWhole(t *testing.T) {
-	p := made(campaign.Pick(300, 800), 3, 0.1, false, ridgeLine)
+	p := made(campaign.Pick(300, 800), 3, 0.1, ridgeLine)
 	o := options(p)
 	o.Kernels = o.Kernels[:2]
 	whole := run(t, p, o)
@@ -140,7 +149,7 @@ func TestSearchThatEndsEarlyIsTheBeginningOfAWhole(t *testing.T) {
 
 // Neither threads nor the processor change a bit of the result.
 func TestSearchDependsOnThePilotOnly(t *testing.T) {
-	p := made(140, 3, 0.3, true, ridgeLine)
+	p := madeClasses(140, 3, 0.3, ridgeLine)
 	p.Weights = make([]float64, p.N)
 	for i := range p.Weights {
 		p.Weights[i] = float64(1 + i%3)
@@ -178,7 +187,7 @@ func TestSearchDependsOnThePilotOnly(t *testing.T) {
 // Pilot.Fold separates these.
 func TestJudgingRowsAreNotFitted(t *testing.T) {
 	for _, n := range []int{50, 300, 900, 3000, 9000} {
-		p := made(n, 2, 1, false, ridgeLine)
+		p := made(n, 2, 1, ridgeLine)
 		for i := range n / 2 { // copies of other rows
 			copy(p.X[2*(n-1-i):2*(n-i)], p.X[2*i:2*i+2])
 		}
@@ -207,7 +216,7 @@ func TestJudgingRowsAreNotFitted(t *testing.T) {
 // No candidate explains noise, even if one row that is not judged has nearly all of the variance, because
 // losses are divided by the variance of the judged rows.
 func TestNothingExplainsNoise(t *testing.T) {
-	p := made(campaign.Pick(600, 1500), 2, 1, false, func([]float32) float64 { return 0 })
+	p := made(campaign.Pick(600, 1500), 2, 1, func([]float32) float64 { return 0 })
 	for i := range p.N {
 		was := p.Y[i]
 		p.Y[i] = 100
@@ -229,7 +238,7 @@ func TestNothingExplainsNoise(t *testing.T) {
 }
 
 func TestInvalidPilotsAreRejected(t *testing.T) {
-	good := func() *Pilot { return made(50, 2, 1, true, ridgeLine) }
+	good := func() *Pilot { return madeClasses(50, 2, 1, ridgeLine) }
 	for name, spoil := range map[string]func(p *Pilot){
 		"no rows": func(p *Pilot) { p.N = 0 }, "short": func(p *Pilot) { p.X = p.X[1:] },
 		"one class": func(p *Pilot) { p.Classes = 1 },

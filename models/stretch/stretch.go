@@ -1,5 +1,3 @@
-// Package stretch describes how far the learned metric of a model stretches distances along columns.
-// Describe returns a share for each column and the longest directions.
 package stretch
 
 import (
@@ -98,6 +96,7 @@ func Describe(m *models.Manifest) (*Distances, error) {
 	return result, err
 }
 
+// directionsOf returns the directions of a full metric, whose M has that diagonal.
 func directionsOf(metric *agop.Metric, diagonal []float64, numbers []number) ([]Direction, error) {
 	d := metric.Dim
 	vectors, values, err := pca.Top(metric.Outer(), d, min(directions, d), 1, 1)

@@ -120,7 +120,7 @@ var memoryData = map[string]func(io.Writer){
 	},
 }
 
-// memoryMore has the memoryCases that the short form of the tests leaves out. The other 6 cases cover most of what
+// memoryMore holds the memoryCases that the short form of the tests leaves out. The other 6 cases cover most of what
 // they do.
 var memoryMore = []string{
 	"a search", "sparse, folds", "many classes, folds", "wide, structured", "svm of many classes", "features found",

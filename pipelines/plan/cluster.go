@@ -17,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Cluster says which machines of a cloud a training run needs, how many, and for how long, if they are as fast
-// as Rates assumes.
+// Cluster describes the machines of a cloud that a training run needs, how many, and for how long, if they are as
+// fast as Rates assumes.
 type Cluster struct {
 	Machine string `json:"machine_type"` // machine type of Compute Engine
 	CPUs    int    `json:"machine_cpus"` // virtual
@@ -31,7 +31,7 @@ type Cluster struct {
 	saves  int64 // number of times that a reader stores its sums before they are complete
 }
 
-// ClusterUse says how a job uses the machines of a cluster.
+// ClusterUse describes how a job uses the machines of a cluster.
 type ClusterUse struct {
 	Workers        int `json:"workers"`
 	Threads        int `json:"threads_worker"` // readers that run at the same time on a worker
@@ -41,7 +41,7 @@ type ClusterUse struct {
 	WorkerBytes int64 `json:"worker_bytes,omitempty"`
 }
 
-// Times has times in seconds. They are 0 if the number of rows is unknown.
+// Times holds times in seconds. They are 0 if the number of rows is unknown.
 type Times struct {
 	Start  float64 `json:"seconds_start"`            // starting pipelines
 	Read   float64 `json:"seconds_read"`             // reading the data, in all passes
@@ -101,7 +101,7 @@ type work struct {
 	summing        float64 // share of the reading that is for sums
 }
 
-// rowWork has the work of passes over rows: reading, mapping, summing, steps of learners, and feature
+// rowWork holds the work of passes over rows: reading, mapping, summing, steps of learners, and feature
 // learning.
 type rowWork struct {
 	read, maps, sums, steps, search float64
@@ -235,13 +235,16 @@ func (s solution) fit(machine Cluster, e engine.Engine) (*Cluster, bool) {
 		}
 		_, w := s.needs(given)
 		readers := cmp.Or(e.Readers, n)
-		if w.maps == 0 {
+		switch {
+		case w.maps == 0:
 			readers = given.Readers
+		case e.Readers == 0:
+			readers = c.enoughReaders(w, n)
 		}
-		c.share(s, w, readers, e.Readers > 0)
+		c.share(s, w, readers)
 		given.Readers = c.Readers
 		c.memory, w = s.needs(given)
-		c.share(s, w, c.Readers, true)
+		c.share(s, w, c.Readers)
 		c.Threads = min(n, c.Readers)
 		if c.memory.Worker > usable/int64(c.Threads) || c.memory.Solve > usable || e.WorkerBytes == 0 && c.memory.Least > 0 {
 			continue
@@ -256,28 +259,35 @@ func (s solution) fit(machine Cluster, e engine.Engine) (*Cluster, bool) {
 	return nil, false
 }
 
-// share sets the number of readers and the times. readers is the number if given is true. Otherwise it takes the
-// least multiple of readers with which the parallel part takes at most planSeconds, or no longer than the rest.
-// There are at most as many readers as shards. Without rows there are no times.
-func (c *Cluster) share(s solution, w work, readers int, given bool) {
+// oneReader returns the times with one reader.
+func (c *Cluster) oneReader(w work) Times {
 	threads := float64(c.AlgebraThreads)
-	one := Times{ // with one reader
+	return Times{
 		Start:  float64(w.pipelines) * c.Rates.Start,
 		Read:   w.read / c.Rates.Read,
 		Sum:    (w.maps/c.Rates.Map + w.sums/c.Rates.Gram + w.steps/c.Rates.Solve) / threads,
 		Search: w.search / c.Rates.Map / threads,
 		Solve:  w.solve / (c.Rates.Solve * float64(c.CPUs)),
 	}
-	if !given && w.maps > 0 {
-		parallel := one.Read + one.Sum + one.Search
-		needed := int(min(parallel/max(planSeconds, one.Start+one.Solve), maxPlanReaders-1)) + 1
-		readers = min((needed+readers-1)/readers*readers, maxPlanReaders)
-	}
+}
+
+// enoughReaders returns the least multiple of n with which the parallel part takes at most planSeconds, or no longer
+// than the rest.
+func (c *Cluster) enoughReaders(w work, n int) int {
+	one := c.oneReader(w)
+	parallel := one.Read + one.Sum + one.Search
+	needed := int(min(parallel/max(planSeconds, one.Start+one.Solve), maxPlanReaders-1)) + 1
+	return min((needed+n-1)/n*n, maxPlanReaders)
+}
+
+// share sets the number of readers, at most one for each shard, and the times. Without rows there are no times.
+func (c *Cluster) share(s solution, w work, readers int) {
 	shards := max(1, s.shards)
 	c.Readers = min(readers, shards)
 	if w.maps == 0 {
 		return
 	}
+	one := c.oneReader(w)
 	each := float64((shards+c.Readers-1)/c.Readers) / float64(shards)
 	c.Times = Times{Start: one.Start, Read: one.Read * each, Sum: one.Sum * each,
 		Search: one.Search * max(each, 1/float64(max(w.gamePartitions, 1))), Solve: one.Solve + w.states/c.Rates.Store}

@@ -75,6 +75,7 @@ type estimate struct {
 	// sumsHeld is the number of sums that a reader holds.
 	sumsHeld int
 	scaled   bool // intervals are scaled by leverage
+	machines bool // the runner starts machines for each job
 }
 
 // Model describes the model, as far as a preview of the rows shows.
@@ -89,7 +90,7 @@ type Model struct {
 	Whole      bool  `json:"looked_at_all"`  // the preview has all rows
 }
 
-// Decision says how scores become classes, and whether features are searched.
+// Decision describes how scores become classes, and whether features are searched.
 type Decision struct {
 	Calibrate options.Calibration `json:"calibrate,omitempty"` // how probabilities are computed
 	// Threshold is the score by which held-out rows choose a threshold between two classes; "" for none.
@@ -98,12 +99,10 @@ type Decision struct {
 	Unsearched string `json:"not_searched,omitempty"`  // why features are not searched
 }
 
-// notes are notes on the machine.
+// notes are notes on the memory of a plan; "" for none.
 type notes struct {
-	machines   bool   // the runner starts machines for each job
-	memoryNote string // note on the machine's memory
-	// unbounded is a note on --worker_bytes.
-	unbounded string
+	memoryNote string // on the machine's memory
+	unbounded  string // on --worker_bytes
 }
 
 // Training plans a training run. It reads up to 64 MB of the files, so Plan.Whole is true for smaller data.
@@ -142,7 +141,7 @@ func planJob(ctx context.Context, o spec.Options, components int) (*Plan, error)
 		Model: Model{Seen: seen.read, Whole: seen.whole, Features: seen.Features, Outputs: seen.Outputs,
 			Regression: seen.Regression, Components: components},
 		Decision: Decision{Calibrate: calibration(o, seen), Unsearched: unsearched},
-		notes:    notes{machines: e.About().Machines},
+		estimate: estimate{machines: e.About().Machines},
 		Refused:  tooWide(o, seen),
 	}
 	p.Readers = max(1, min(e.Readers, p.Shards))

@@ -187,7 +187,7 @@ func TestPlansMatchASimulatedCluster(t *testing.T) {
 				near("products to sum", planned.sums, did.sums)
 				near("operations of maps", planned.maps, did.maps)
 				ok, shared := *p.Cluster, solution{shards: cmp.Or(p.Partitions, files)}
-				ok.share(shared, did, readers, true)
+				ok.share(shared, did, readers)
 				near("CPU hours", p.Cluster.Hours, ok.seconds()/3600*float64(ok.Workers*ok.CPUs))
 				near("seconds after starts", p.Cluster.seconds()-p.Cluster.Start,
 					ok.seconds()-ok.Start) // starts are most of the time of small data

@@ -266,8 +266,8 @@ func TestPromotionIsWholeOrAbsent(t *testing.T) {
 		{"an error", syscall.EIO, false, func(*disktest.Mem) {}},
 		{"a full disk", syscall.ENOSPC, false, func(*disktest.Mem) {}},
 		{"killed", dead, true, (*disktest.Mem).Kill},
-		{"a power cut", dead, true, func(m *disktest.Mem) { m.PowerCut(true) }},
-		{"a power cut afterwards", nil, false, func(m *disktest.Mem) { m.PowerCut(true) }},
+		{"a power cut", dead, true, (*disktest.Mem).PowerCutZeros},
+		{"a power cut afterwards", nil, false, (*disktest.Mem).PowerCutZeros},
 	} {
 		before, after := 0, 0
 		for at := 1; ; at++ {
@@ -328,7 +328,7 @@ func TestPowerCutAfterALostResponseUndoesNothing(t *testing.T) {
 	if _, err := r.Promote(ctx, "b", Change{}); err != nil || !lost {
 		t.Fatal(lost, err)
 	}
-	m.PowerCut(false)
+	m.PowerCut()
 	if got := r.state(t); got != "b a " {
 		t.Errorf("aliases %q", got)
 	}

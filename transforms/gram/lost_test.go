@@ -67,7 +67,7 @@ func BenchmarkLostWorker(b *testing.B) {
 		checkpoint time.Duration
 	}{{"whole reader", time.Hour}, {"checkpoints", minute}} {
 		b.Run(c.name, func(b *testing.B) {
-			p := passOf(b, table(2700, false), 90, false)
+			p := passOf(b, table(2700), 90)
 			p.Shards = p.Data.Shards(1 << 30)
 			p.Spec.Folds = 1
 			rng := rand.New(rand.NewPCG(1, 2))

@@ -1,19 +1,3 @@
-// Package gram sums the Gram matrices of features in Beam pipelines, and solves for the weights of
-// a model. A Pass describes the work (its Spec: recipe, folds, grid), and a State names the files
-// that lead from the rows to the weights. The steps are:
-//
-//  1. Sums reads all rows once. Each reader maps its rows to features, adds them
-//     to one ridge.Sum per fold, and stores these sums in files, cut into parts.
-//  2. Merge adds the parts with the same key from all readers. This is exact, so the order does not
-//     matter.
-//  3. Index writes the list of the merged parts and the reports of the shards. The sum is then
-//     complete.
-//  4. Solve chooses λ and computes the weights on one worker.
-//
-// For few rows, readers store the rows themselves instead of sums (Spec.Rows).
-//
-// An Accumulator sums rows from any source, without Beam. StoredSums reads merged parts, and a SumsWriter
-// writes them. An Audit reads the rows again, to check stored sums.
 package gram
 
 import (
@@ -43,7 +27,8 @@ type Pass struct {
 func (p *Pass) Recipes() []*features.Sealed { return []*features.Sealed{&p.Spec.Recipe} }
 
 // Spec describes the sums of a Pass, and how Solve uses them. Solve reads the sums of one set of folds only,
-// so a pass with Levels is not solved, and neither is one with Random.
+// so a pass with Levels is not solved, and neither is one with Random. SolveOptions and PassFollows are for
+// models with labels. Rows excludes Components, Levels, Frequent and Random.
 type Spec struct {
 	Recipe  features.Sealed `json:"recipe"`
 	Outputs int             `json:"outputs"`
@@ -66,8 +51,7 @@ type Spec struct {
 	// PassFollows says that a later pass scores the rows of the first fold, so that the solve checks their classes
 	// and stores trials.
 	PassFollows bool `json:"pass_follows,omitempty"`
-	// Rows says to store the few rows instead of their sums; see ridge.StoresRows. It excludes Levels, Frequent and
-	// Random.
+	// Rows says to store the few rows instead of their sums; see ridge.StoresRows.
 	Rows bool `json:"rows,omitempty"`
 	// Steps is the number of steps of the features' grid from 0 to their bound: 127 for 8 bits.
 	Steps int `json:"steps"`
@@ -140,8 +124,8 @@ func (f *sumsFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, eleme
 
 // validate panics if options exclude each other.
 func (s *Spec) validate() {
-	if s.Rows && (s.Levels != nil || s.Frequent != nil || s.Random != nil) {
-		panic("gram: rows are stored, but not by level, by frequency or in an audit")
+	if s.Rows && (s.Components > 0 || s.Levels != nil || s.Frequent != nil || s.Random != nil) {
+		panic("gram: rows are stored, but not for an embedding, by level, by frequency or in an audit")
 	}
 }
 

@@ -28,8 +28,11 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// table returns lines of 3 numbers and a label, some of them alike.
-func table(n int, regression bool) []string {
+// table returns lines of 3 numbers and a class, some of them alike.
+func table(n int) []string { return labelledTable(n, false) }
+
+// labelledTable is table for classes or targets.
+func labelledTable(n int, regression bool) []string {
 	rng := rand.New(rand.NewPCG(5, 5))
 	lines := make([]string, n)
 	for i := range lines {
@@ -45,8 +48,14 @@ func table(n int, regression bool) []string {
 	return lines
 }
 
-// passOf opens lines, cut to files of some sizes, as a ridge pass.
-func passOf(t testing.TB, lines []string, files int, regression bool) *Pass {
+// passOf opens lines with classes, cut to files of some sizes, as a ridge pass.
+func passOf(t testing.TB, lines []string, files int) *Pass {
+	t.Helper()
+	return labelledPass(t, lines, files, false)
+}
+
+// labelledPass is passOf for classes or targets.
+func labelledPass(t testing.TB, lines []string, files int, regression bool) *Pass {
 	t.Helper()
 	dir := t.TempDir()
 	for f := range files {
@@ -123,8 +132,8 @@ func readRuns(t *testing.T, st State, folds int, shape ridge.Shape) []storedRun 
 // The sums and the weights are the same, bit for bit, for every cut of the data and assignment to workers.
 func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 	for _, regression := range []bool{false, true} {
-		lines := table(3000, regression)
-		want, st := sumParts(t, passOf(t, lines, 1, regression), 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
+		lines := labelledTable(3000, regression)
+		want, st := sumParts(t, labelledPass(t, lines, 1, regression), 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
 		fit, weights := readFile(t, st.Fit), readFile(t, st.Weights)
 		shuffled := append([]string(nil), lines...)
 		rand.New(rand.NewPCG(1, 1)).Shuffle(len(shuffled),
@@ -156,7 +165,7 @@ func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 			if !campaign.Whole() && (i%2 == 0) == regression { // each way once
 				continue
 			}
-			got, st := sumParts(t, passOf(t, c.lines, c.files, regression), c.bytes, c.runner, c.scan)
+			got, st := sumParts(t, labelledPass(t, c.lines, c.files, regression), c.bytes, c.runner, c.scan)
 			if !bytes.Equal(got, want) {
 				t.Errorf("%s: other sums", c.name)
 			}
@@ -164,7 +173,7 @@ func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 				t.Errorf("%s: other weights", c.name)
 			}
 		}
-		other, _ := sumParts(t, passOf(t, lines[1:], 1, regression), 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
+		other, _ := sumParts(t, labelledPass(t, lines[1:], 1, regression), 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
 		if bytes.Equal(other, want) {
 			t.Error("a row less gives the same sums: the comparison sees nothing")
 		}
@@ -183,8 +192,8 @@ func readFile(t *testing.T, name string) []byte {
 // The fold of a row depends on its numbers and the seed only.
 func TestFoldOfARowDependsOnItsContent(t *testing.T) {
 	const n = 2000
-	lines := table(n, false)
-	p := passOf(t, lines, 4, false)
+	lines := table(n)
+	p := passOf(t, lines, 4)
 	_, st := sumParts(t, p, 7000, "direct", transforms.Scan{Readers: 1, Threads: 1})
 	shape := p.Shape(64)
 	runs := readRuns(t, st, 4, shape)
@@ -210,7 +219,7 @@ func TestFoldOfARowDependsOnItsContent(t *testing.T) {
 
 func TestResolveMakesTheSameModelFromTheSums(t *testing.T) {
 	ctx := context.Background()
-	p := passOf(t, table(1000, false), 1, false)
+	p := passOf(t, table(1000), 1)
 	_, st := sumParts(t, p, 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
 	uri, err := transforms.StorePass(ctx, st.Dir, p, nil)
 	if err != nil {
@@ -238,7 +247,7 @@ func TestResolveMakesTheSameModelFromTheSums(t *testing.T) {
 
 func TestDamagedPartsAndIndexesAreFound(t *testing.T) {
 	ctx := context.Background()
-	p := passOf(t, table(200, false), 1, false)
+	p := passOf(t, table(200), 1)
 	_, st := sumParts(t, p, 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
 	runs, n := readRuns(t, st, 4, p.Shape(64)), 4*p.Shape(64).NumParts()
 	index, err := storage.ReadState(ctx, st.Sum, 1<<30)

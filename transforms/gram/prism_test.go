@@ -4,6 +4,7 @@ package gram
 
 import (
 	"bytes"
+	"io/fs"
 	"path"
 	"strings"
 	"sync"
@@ -23,7 +24,7 @@ type holding struct {
 	most  time.Duration // that the first waits
 }
 
-func (h *holding) Create(name string, private bool) (disk.File, error) {
+func (h *holding) Create(name string, perm fs.FileMode) (disk.File, error) {
 	if _, from, ok := strings.Cut(path.Base(name), "-from-"); ok && strings.Contains(name, "checkpoint-") {
 		if from[0] != '0' {
 			h.once.Do(func() { close(h.split) })
@@ -34,21 +35,21 @@ func (h *holding) Create(name string, private bool) (disk.File, error) {
 			}
 		}
 	}
-	return h.FS.Create(name, private)
+	return h.FS.Create(name, perm)
 }
 
 // A reader that a runner splits while it is read has the sums of an undisturbed one. Prism splits a bundle that
 // makes no progress between two checks; a reader that has not begun a shard by then refuses, which prism
 // respects to the end of the bundle, so a slow machine may need many attempts.
 func TestPrismSplitsAReader(t *testing.T) {
-	lines := table(2000, false)
+	lines := table(2000)
 	for _, stripes := range []int{1, 2} {
-		want, undisturbed := sumParts(t, passOf(t, lines, 1, false), 9_000, "direct", transforms.Scan{Readers: 1, Threads: 1})
+		want, undisturbed := sumParts(t, passOf(t, lines, 1), 9_000, "direct", transforms.Scan{Readers: 1, Threads: 1})
 		split := false
 		for attempt := 0; attempt < 200 && !split; attempt++ {
 			h := &holding{FS: disk.Current(), split: make(chan struct{}), most: 3 * time.Second}
 			restore := disk.Swap(h)
-			got, st := sumParts(t, passOf(t, lines, 1, false), 9_000, "prism",
+			got, st := sumParts(t, passOf(t, lines, 1), 9_000, "prism",
 				transforms.Scan{Readers: 1, Threads: 1, Stripes: stripes, Split: true, Checkpoint: -1})
 			restore()
 			if !bytes.Equal(got, want) {

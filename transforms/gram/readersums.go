@@ -224,17 +224,17 @@ func selectRows(to, b *rowio.Block, indices []int) *rowio.Block {
 }
 
 // foldSum collects the rows of one fold until a block is full, and adds its features to
-// the fold's sum.
+// sum, gridRows or audit: the one that is not nil.
 type foldSum struct {
 	task transforms.Task
 	pass *Pass
 	m    features.Gridded
 
 	sum      *ridge.Sum
-	gridRows *ridge.GridRows // used instead of the sum if rows are stored
-	audit    *audit.Audit    // used instead of the sum in an Audit
-	left     []uint64        // the numbers of this fold in Audited.Left
-	labels   []int32         // scratch
+	gridRows *ridge.GridRows // if rows are stored (Spec.Rows)
+	labels   []int32         // scratch for gridRows
+	audit    *audit.Audit    // in an Audit
+	left     []uint64        // for audit: the numbers of this fold in Audited.Left
 
 	rows profile.WeightCollector
 	grid *features.Grid // scratch that all folds of an Accumulator share

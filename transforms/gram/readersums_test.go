@@ -111,7 +111,7 @@ func (r readerRun) equals(t *testing.T, want readerRun) {
 func TestLostReaderRepeatsOneShard(t *testing.T) {
 	const n = 3000
 	for _, countsCopies := range []bool{false, true} {
-		p := passOf(t, table(n, false), 1, false)
+		p := passOf(t, table(n), 1)
 		p.Shards = p.Data.Shards(9_000)
 		if countsCopies {
 			p.Spec.Frequent = &profile.FrequentHashes{}
@@ -188,7 +188,7 @@ func checkReports(t *testing.T, r readerRun, contents bool) {
 // starts from the beginning.
 func TestDamagedCheckpointIsNotUsed(t *testing.T) {
 	const n = 3000
-	p := passOf(t, table(n, false), 1, false)
+	p := passOf(t, table(n), 1)
 	p.Shards = p.Data.Shards(20_000)
 	want, err := runReader(t, p, storePass(t, p), 0)
 	if err != nil {
@@ -225,7 +225,7 @@ func TestDamagedCheckpointIsNotUsed(t *testing.T) {
 
 // A reader whose sums cannot be restored starts empty.
 func TestSumIsEmptyAfterAFailedRestore(t *testing.T) {
-	p := passOf(t, table(500, false), 1, false)
+	p := passOf(t, table(500), 1)
 	p.Shards = p.Data.Shards(1 << 30)
 	uri := storePass(t, p)
 	f := transforms.Fn{Scan: transforms.Scan{Pass: uri, Readers: 1, Threads: 1}}

@@ -15,10 +15,10 @@ import (
 
 // Each shard has one report, with the same contents, for any number of stripes.
 func TestStripesReportEachShardOnce(t *testing.T) {
-	lines := table(2000, false)
+	lines := table(2000)
 	lines[7] = "1e9,1e9,nonsense,1" // set aside
 	pass := func() *Pass {
-		p := passOf(t, lines, 1, false)
+		p := passOf(t, lines, 1)
 		p.Mode = dataset.SkipRow
 		p.Spec.Frequent, p.Spec.RowHashes = &profile.FrequentHashes{}, true
 		return p

@@ -20,7 +20,7 @@ func solverOf(p *Pass, uri string) *solver {
 // The rows give the same sums as a reader that stores sums.
 func TestLostReaderLosesNoRows(t *testing.T) {
 	const n = 1500
-	p := passOf(t, table(n, false), 1, false)
+	p := passOf(t, table(n), 1)
 	p.Shards = p.Data.Shards(5_000)
 	sums, err := runReader(t, p, storePass(t, p), 0)
 	if err != nil {
@@ -87,7 +87,7 @@ func TestLostReaderLosesNoRows(t *testing.T) {
 
 // A complete file that was damaged later is found when a reader continues, and its rows are read again.
 func TestDamagedFileOfRowsIsMadeAgain(t *testing.T) {
-	p := passOf(t, table(3000, false), 1, false)
+	p := passOf(t, table(3000), 1)
 	p.Shards, p.Spec.Rows = p.Data.Shards(9_000), true
 	uri := storePass(t, p)
 	if _, err := runStripe(t, p, uri, 3, 0, 1, 30); err == nil {

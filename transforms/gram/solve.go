@@ -46,7 +46,8 @@ func (f *solveFn) ProcessElement(ctx context.Context, _ []byte) ([]byte, error) 
 	return report, fault.Wrap(fault.Internal, err)
 }
 
-// FitReport is the content of State.Fit.
+// FitReport is the content of State.Fit. A Coarse report has only Lambda, Rows and Floor; the report on an embedding
+// has only Rows, Components, Floor and WeightsSHA256.
 type FitReport struct {
 	Lambda float64          `json:"lambda"`
 	Rows   int64            `json:"rows"`
@@ -68,7 +69,7 @@ type FitReport struct {
 	// Sketch is the sketch of all rows, and FirstSketch judges the rows of the first fold; nil for none.
 	Sketch      *Sketch `json:"sketch,omitempty"`
 	FirstSketch *Sketch `json:"first_sketch,omitempty"`
-	// Discriminants holds the discriminant of each class on the rows of the first fold, by the held-out weights.
+	// Discriminants, for classes, are the discriminants on the rows of the first fold, by the weights of HeldOutSHA256.
 	Discriminants []ridge.Discriminant `json:"discriminants,omitempty"`
 }
 
@@ -80,7 +81,7 @@ type Sketch struct {
 	Within   bool    `json:"within,omitempty"` // it judges rows that it was computed from
 }
 
-func sketchOf(s *ridge.Sketch, within bool) *Sketch { return &Sketch{s.Linear.K, s.Leverage, within} }
+func sketchOf(s *ridge.Sketch) *Sketch { return &Sketch{Probes: s.Linear.K, Leverage: s.Leverage} }
 
 // WeightDigests holds the digests of the files that a solve writes.
 type WeightDigests struct {
@@ -93,6 +94,8 @@ type WeightDigests struct {
 	TrialsSHA256 string `json:"trials_sha256,omitempty"`
 }
 
+// solve reads the sums, chooses λ, solves, and stores the weights and other models of the fit. If the grid is too
+// coarse, it stores none.
 func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, error) {
 	defer meter.Clock(transforms.SolveTime)()
 	s, err := f.open(ctx)
@@ -148,10 +151,9 @@ func (f *solveFn) open(ctx context.Context) (*solver, error) {
 	s.source.Shape = s.pass.Shape(dim)
 	if s.pass.Spec.Rows {
 		s.source.Rows, err = s.loadRows(ctx, index)
-	} else {
-		s.runs, err = readIndex(index, s.pass.Spec.Folds*s.source.Shape.NumParts())
+		return s, err
 	}
-	if err != nil {
+	if s.runs, err = readIndex(index, s.pass.Spec.Folds*s.source.Shape.NumParts()); err != nil {
 		return nil, err
 	}
 	copies, err := readCopies(ctx, s.pass, f.State)
@@ -236,7 +238,7 @@ func (st State) Check(ctx context.Context, w WeightDigests) error {
 // checkHeldOut returns an error if the first fold is unsuitable for measuring the scores of a
 // class. It is called before the solve, which takes long. head is the head of the fold's sum.
 func checkHeldOut(head []float64, shape ridge.Shape, names []string) error {
-	sum := ridge.NewSum(ridge.Shape{Dim: 1, Outputs: shape.Outputs, Weighted: shape.Weighted}) // of the head alone
+	sum := ridge.NewSum(ridge.Shape{Dim: 1, Outputs: shape.Outputs, Weighted: shape.Weighted}) // only of the head
 	if err := sum.SetPart(0, head); err != nil {
 		return err
 	}
@@ -284,10 +286,11 @@ func (s *solver) ridge() (fits, FitReport, error) {
 	if fit.Sketch == nil {
 		return fitted, report, nil
 	}
-	fitted.sketch, report.Sketch = fit.Sketch.Linear, sketchOf(fit.Sketch, false)
+	fitted.sketch, report.Sketch = fit.Sketch.Linear, sketchOf(fit.Sketch)
 	if trials := fitted.trials; trials != nil && shape.Regression && opts.FirstSketch {
 		first := cmp.Or(fit.FirstSketch, fit.Sketch)
-		report.FirstSketch = sketchOf(first, first == fit.Sketch)
+		report.FirstSketch = sketchOf(first)
+		report.FirstSketch.Within = first == fit.Sketch
 		trials.W, trials.B = append(trials.W, first.Linear.W...), append(trials.B, first.Linear.B...)
 		trials.K += first.Linear.K
 	}

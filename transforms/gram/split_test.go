@@ -69,9 +69,9 @@ func (f *sumsFn) piece(t *testing.T, tracker sdf.RTracker) (parts map[int]stored
 // of both pieces, even if it is split itself.
 func TestPiecesOfAReaderAddUp(t *testing.T) {
 	ctx := context.Background()
-	lines := table(2000, false)
+	lines := table(2000)
 	pass := func() (*Pass, string) {
-		p := passOf(t, lines, 1, false)
+		p := passOf(t, lines, 1)
 		p.Shards = p.Data.Shards(9_000)
 		return p, storePass(t, p)
 	}
@@ -155,7 +155,7 @@ func TestPiecesOfAReaderAddUp(t *testing.T) {
 // same parts.
 func TestCheckpointsOfOtherStripesAreNotUsed(t *testing.T) {
 	ctx := context.Background()
-	p := passOf(t, table(2000, false), 1, false)
+	p := passOf(t, table(2000), 1)
 	p.Shards = p.Data.Shards(9_000)
 	uri := storePass(t, p)
 	var f *sumsFn

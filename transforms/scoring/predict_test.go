@@ -50,9 +50,9 @@ func someReader(t testing.TB) *transforms.Reader {
 }
 
 // written returns the lines for a block.
-func written(t *testing.T, m *models.Model, format string, scores bool, b *rowio.Block) []string {
+func written(t *testing.T, m *models.Model, c Content, b *rowio.Block) []string {
 	t.Helper()
-	return writtenBy(t, m, &Predict{Content: Content{Format: format, Scores: scores}}, b)
+	return writtenBy(t, m, &Predict{Content: c}, b)
 }
 
 func writtenBy(t *testing.T, m *models.Model, p *Predict, b *rowio.Block) []string {
@@ -86,13 +86,13 @@ func TestEveryRowHasALineOfPredictions(t *testing.T) {
 	for name, c := range map[string]struct {
 		got, want []string
 	}{
-		"csv classes": {written(t, numeric, "csv", false, two), []string{"prediction", "-1", `""`, "2.5", `""`}},
-		"csv scores": {written(t, numeric, "csv", true, two),
+		"csv classes": {written(t, numeric, Content{Format: "csv"}, two), []string{"prediction", "-1", `""`, "2.5", `""`}},
+		"csv scores": {written(t, numeric, Content{Format: "csv", Scores: true}, two),
 			[]string{"prediction,score_-1,score_2.5", "-1,2,1", ",,", "2.5,1,3", ",,"}},
-		"csv targets": {written(t, target, "csv", false, one), []string{"prediction", "0.25", `""`, `""`}},
-		"jsonl classes": {written(t, numeric, "jsonl", false, two),
+		"csv targets": {written(t, target, Content{Format: "csv"}, one), []string{"prediction", "0.25", `""`, `""`}},
+		"jsonl classes": {written(t, numeric, Content{Format: "jsonl"}, two),
 			[]string{`{"prediction":-1}`, `{"prediction":null}`, `{"prediction":2.5}`, `{"prediction":null}`}},
-		"jsonl targets": {written(t, target, "jsonl", true, one),
+		"jsonl targets": {written(t, target, Content{Format: "jsonl", Scores: true}, one),
 			[]string{`{"prediction":0.25,"scores":{"target":0.25}}`, `{"prediction":null}`, `{"prediction":null}`}},
 	} {
 		if !slices.Equal(c.got, c.want) {
@@ -100,7 +100,7 @@ func TestEveryRowHasALineOfPredictions(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	for _, line := range written(t, names, "jsonl", true, two) {
+	for _, line := range written(t, names, Content{Format: "jsonl", Scores: true}, two) {
 		var v struct {
 			Prediction *string            `json:"prediction"`
 			Scores     map[string]float64 `json:"scores"`
@@ -110,7 +110,7 @@ func TestEveryRowHasALineOfPredictions(t *testing.T) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
-	text := strings.Join(written(t, names, "csv", true, two), "\n")
+	text := strings.Join(written(t, names, Content{Format: "csv", Scores: true}, two), "\n")
 	out.WriteString(text)
 	records, err := csv.NewReader(&out).ReadAll()
 	if err != nil || len(records) != 5 || records[1][0] != names.Outputs()[0] {

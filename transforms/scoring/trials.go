@@ -25,6 +25,8 @@ type Trials struct {
 	Conformal *Conformal `json:"conformal,omitempty"`
 }
 
+// beginTrials scores held-out rows by all fits. Targets are scaled to their grids, so that errors are in the units of
+// the sums.
 func beginTrials(ctx context.Context, r *transforms.Reader, p *Trials) (transforms.Accumulator, error) {
 	// The squared errors of each target are summed separately, because targets have different units.
 	sum := &TrialScores{Trials: *score.NewTrials(p.Fits * max(1, len(p.Target.Grid)))}
@@ -82,7 +84,7 @@ type TrialScores struct {
 // Merge adds the rows of u, counted for the same fits.
 func (t *TrialScores) Merge(u *TrialScores) { wire.Merge(t, u) }
 
-// Code codes the trials, the log losses and the kept rows.
+// Code implements wire.Coded.
 func (t *TrialScores) Code(c *wire.Coder) {
 	t.Trials.Code(c)
 	wire.Optional(c, &t.Losses, func(l *score.LogLosses) { l.Code(c) })
@@ -93,8 +95,8 @@ func (t *TrialScores) Code(c *wire.Coder) {
 // Conformal says which conformity scores of held-out rows a pass collects, for models.Intervals.
 type Conformal struct {
 	Fit int `json:"fit"` // index of the fit, among HeldOut.Fits, whose scores count
-	// Leverage is the leverage of the sketch, whose outputs follow the outputs of the fits. Within
-	// says that the sketch was computed from these rows, too.
+	// Leverage, for targets with HeldOut.Probes, is the leverage of the sketch, whose outputs follow the
+	// outputs of the fits. Within says that the sketch was computed from these rows, too.
 	Leverage float64 `json:"leverage,omitempty"`
 	Within   bool    `json:"within,omitempty"`
 	// Probabilities are of the classes; nil for targets.

@@ -29,12 +29,16 @@ func (p *Targets) Empty() (*preprocess.LabelSums, error) {
 		classes = len(p.Target.Classes.Classes)
 	}
 	t, err := preprocess.NewLabelSums(p.CrossFit, classes, p.Categories)
-	if err == nil && p.Weights != nil {
+	if err != nil {
+		return nil, err
+	}
+	if p.Weights != nil {
 		t.Unit = p.Weights.Unit
 	}
-	return t, err
+	return t, nil
 }
 
+// beginTargets sums labels by the levels of categories.
 func beginTargets(_ context.Context, _ *transforms.Reader, p *Targets) (transforms.Accumulator, error) {
 	sum, err := p.Empty()
 	if err != nil {
@@ -57,7 +61,7 @@ func beginTargets(_ context.Context, _ *transforms.Reader, p *Targets) (transfor
 					w = weights[i]
 				}
 				switch grid := p.Target.Grid; {
-				case p.Counts:
+				case p.Counts: // whatever the label
 				case grid != nil:
 					label = int(grid[0].Quantize(b.Y[i]))
 				default:

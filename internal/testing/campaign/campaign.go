@@ -1,4 +1,4 @@
-// Package campaign says how much of a long test is run.
+// Package campaign decides how much of a long test is run.
 package campaign
 
 import (

@@ -56,9 +56,13 @@ func (m *Mem) locked() (unlock func()) {
 }
 
 // PowerCut loses everything that was not synced, and all locks. A file that was never
-// synced, in a directory that was, becomes empty; if torn is set, it keeps its length
-// and is filled with zeros.
-func (m *Mem) PowerCut(torn bool) {
+// synced, in a directory that was, becomes empty.
+func (m *Mem) PowerCut() { m.powerCut(false) }
+
+// PowerCutZeros is a PowerCut after which such a file keeps its length and is filled with zeros.
+func (m *Mem) PowerCutZeros() { m.powerCut(true) }
+
+func (m *Mem) powerCut(torn bool) {
 	defer m.locked()()
 	m.locks = map[*node]bool{}
 	m.root.forget(torn)
@@ -181,7 +185,7 @@ func (m *Mem) Open(name string) (disk.File, error) {
 	return &file{m: m, n: n, name: name}, nil
 }
 
-func (m *Mem) Create(name string, _ bool) (disk.File, error) {
+func (m *Mem) Create(name string, _ fs.FileMode) (disk.File, error) {
 	defer m.locked()()
 	dir, base, err := m.parent("open", name)
 	if err != nil {
@@ -228,7 +232,7 @@ func (m *Mem) ReadDir(name string) ([]fs.DirEntry, error) {
 	return list, nil
 }
 
-func (m *Mem) Mkdir(name string, _ bool) error {
+func (m *Mem) Mkdir(name string, _ fs.FileMode) error {
 	defer m.locked()()
 	dir, base, err := m.parent("mkdir", name)
 	if err != nil {

@@ -57,7 +57,7 @@ func (f *Fault) Hit() string {
 
 // do makes a call, unless it must fail.
 func (f *Fault) do(op, name string, call func() error) error {
-	err := f.call(op, name, true)
+	err := f.call(op, name)
 	if _, done := errors.AsType[*Done](err); err != nil && !done {
 		return err
 	}
@@ -67,7 +67,11 @@ func (f *Fault) do(op, name string, call func() error) error {
 	return err
 }
 
-func (f *Fault) call(op, name string, writes bool) error {
+// reads has the calls that neither write nor sync.
+var reads = []string{"open", "stat", "lstat", "readdir", "read"}
+
+func (f *Fault) call(op, name string) error {
+	writes := !slices.Contains(reads, op)
 	if f.Each != nil {
 		if err := f.Each(op, name, writes); err != nil {
 			return &fs.PathError{Op: op, Path: name, Err: err}
@@ -98,20 +102,20 @@ func (f *Fault) call(op, name string, writes bool) error {
 }
 
 // guarded makes a call that returns a value, unless it must fail.
-func guarded[T any](f *Fault, op, name string, writes bool, call func(string) (T, error)) (value T, err error) {
-	if err := f.call(op, name, writes); err != nil {
+func guarded[T any](f *Fault, op, name string, call func(string) (T, error)) (value T, err error) {
+	if err := f.call(op, name); err != nil {
 		return value, err
 	}
 	return call(name)
 }
 
 func (f *Fault) Open(name string) (disk.File, error) {
-	return guarded(f, "open", name, false, f.counted(f.FS.Open))
+	return guarded(f, "open", name, f.counted(f.FS.Open))
 }
 
-func (f *Fault) Create(name string, private bool) (disk.File, error) {
-	return guarded(f, "create", name, true,
-		f.counted(func(name string) (disk.File, error) { return f.FS.Create(name, private) }))
+func (f *Fault) Create(name string, perm fs.FileMode) (disk.File, error) {
+	return guarded(f, "create", name,
+		f.counted(func(name string) (disk.File, error) { return f.FS.Create(name, perm) }))
 }
 
 // counted wraps the file that open opens, so that f counts its calls.
@@ -126,23 +130,23 @@ func (f *Fault) counted(open func(string) (disk.File, error)) func(string) (disk
 }
 
 func (f *Fault) Stat(name string) (fs.FileInfo, error) {
-	return guarded(f, "stat", name, false, f.FS.Stat)
+	return guarded(f, "stat", name, f.FS.Stat)
 }
 
 func (f *Fault) Lstat(name string) (fs.FileInfo, error) {
-	return guarded(f, "lstat", name, false, f.FS.Lstat)
+	return guarded(f, "lstat", name, f.FS.Lstat)
 }
 
 func (f *Fault) ReadDir(name string) ([]fs.DirEntry, error) {
-	return guarded(f, "readdir", name, false, f.FS.ReadDir)
+	return guarded(f, "readdir", name, f.FS.ReadDir)
 }
 
 func (f *Fault) Lock(name string) (disk.FileLock, error) {
-	return guarded(f, "lock", name, true, f.FS.Lock)
+	return guarded(f, "lock", name, f.FS.Lock)
 }
 
-func (f *Fault) Mkdir(name string, private bool) error {
-	return f.do("mkdir", name, func() error { return f.FS.Mkdir(name, private) })
+func (f *Fault) Mkdir(name string, perm fs.FileMode) error {
+	return f.do("mkdir", name, func() error { return f.FS.Mkdir(name, perm) })
 }
 
 func (f *Fault) Rename(from, to string) error {
@@ -185,7 +189,7 @@ type faultyFile struct {
 }
 
 func (f *faultyFile) Read(p []byte) (int, error) {
-	if err := f.f.call("read", f.name, false); err != nil {
+	if err := f.f.call("read", f.name); err != nil {
 		return 0, err
 	}
 	return f.File.Read(p)
@@ -193,7 +197,7 @@ func (f *faultyFile) Read(p []byte) (int, error) {
 
 // Write writes half of the data before it fails, like a full disk.
 func (f *faultyFile) Write(p []byte) (int, error) {
-	if err := f.f.call("write", f.name, true); err != nil {
+	if err := f.f.call("write", f.name); err != nil {
 		if errors.Is(err, ErrGone) {
 			return 0, err
 		}
@@ -208,7 +212,7 @@ func (f *faultyFile) Sync() error {
 }
 
 func (f *faultyFile) Close() error {
-	if err := f.f.call("close", f.name, true); err != nil {
+	if err := f.f.call("close", f.name); err != nil {
 		f.File.Close()
 		return err
 	}

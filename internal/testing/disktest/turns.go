@@ -267,7 +267,7 @@ func (t *Turns) decide(w *waiting) error {
 		for _, d := range t.drivers {
 			t.kill(d)
 		}
-		t.Mem.PowerCut(r.IntN(2) == 0)
+		t.Mem.powerCut(r.IntN(2) == 0)
 		return ErrGone
 	}
 	return nil

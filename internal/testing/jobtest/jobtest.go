@@ -92,13 +92,16 @@ func WantError(t *testing.T, what string, err error, code exit.Code, words ...st
 	}
 }
 
-// Classifier is the manifest of a classifier with k classes.
-func Classifier(k int, probabilities bool) *models.Manifest {
-	m := &models.Manifest{Task: models.Classification, Outputs: k,
+// Classifier is the manifest of a classifier with k classes and without probabilities.
+func Classifier(k int) *models.Manifest {
+	return &models.Manifest{Task: models.Classification, Outputs: k,
 		Targets: models.Targets{Vocabulary: schema.NewVocabulary([]string{"a", "b"})}}
-	if probabilities {
-		m.Probabilities = &models.Probabilities{Kind: models.Softmax}
-	}
+}
+
+// Calibrated is the manifest of a classifier with k classes and with probabilities.
+func Calibrated(k int) *models.Manifest {
+	m := Classifier(k)
+	m.Probabilities = &models.Probabilities{Kind: models.Softmax}
 	return m
 }
 

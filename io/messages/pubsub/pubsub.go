@@ -77,9 +77,14 @@ func (r Resource) path() string {
 
 func (r Resource) String() string { return Scheme + "://" + r.path() }
 
-func (service) Check(name string, sink bool) error {
+func (service) CheckSource(name string) error {
+	_, err := Parse(name)
+	return err
+}
+
+func (service) CheckSink(name string) error {
 	r, err := Parse(name)
-	if err == nil && sink && !r.Topic {
+	if err == nil && !r.Topic {
 		err = fmt.Errorf("pubsub: %s: messages are published to a topic, pubsub://projects/PROJECT/topics/NAME", name)
 	}
 	return err

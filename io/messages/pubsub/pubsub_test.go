@@ -252,7 +252,7 @@ func TestResourceNamesAreParsed(t *testing.T) {
 		"pubsub://projects/p/topics/abc/def":      {false, false},
 		"pubsub://projects/p/subscriptions/9abcd": {false, false},
 	} {
-		if a, b := service.Check(name, false) == nil, service.Check(name, true) == nil; a != ok[0] || b != ok[1] {
+		if a, b := service.CheckSource(name) == nil, service.CheckSink(name) == nil; a != ok[0] || b != ok[1] {
 			t.Errorf("%s: a source %t, a sink %t", name, a, b)
 		}
 		if r, err := pubsub.Parse(name); err == nil && r.String() != name {

@@ -145,10 +145,19 @@ func (t *reader) structs(read func()) {
 }
 
 // skip skips a field.
-func (t *reader) skip(kind byte) { t.skipDeep(kind, 32, true) }
+func (t *reader) skip(kind byte) { t.skipDeep(kind, 32) }
 
-// skipDeep skips a value. The value of a boolean field is its type; in a list it is a byte.
-func (t *reader) skipDeep(kind byte, depth int, field bool) {
+// element returns the kind of an element of a list: a boolean is a byte there, whereas its kind is the value of a
+// field.
+func element(kind byte) byte {
+	if kind == thriftTrue || kind == thriftFalse {
+		return thriftByte
+	}
+	return kind
+}
+
+// skipDeep skips the value of a field.
+func (t *reader) skipDeep(kind byte, depth int) {
 	if depth == 0 {
 		t.fail(errDamaged)
 	}
@@ -156,10 +165,7 @@ func (t *reader) skipDeep(kind byte, depth int, field bool) {
 		return
 	}
 	switch kind {
-	case thriftTrue, thriftFalse:
-		if !field {
-			t.byte()
-		}
+	case thriftTrue, thriftFalse: // no bytes
 	case thriftByte:
 		t.byte()
 	case thriftI16, thriftI32, thriftI64:
@@ -175,7 +181,7 @@ func (t *reader) skipDeep(kind byte, depth int, field bool) {
 	case thriftList, thriftSet:
 		n, kind := t.list()
 		for range n {
-			t.skipDeep(kind, depth-1, false)
+			t.skipDeep(element(kind), depth-1)
 			if t.err != nil {
 				return
 			}
@@ -187,14 +193,14 @@ func (t *reader) skipDeep(kind byte, depth int, field bool) {
 		}
 		kinds := t.byte()
 		for range n {
-			t.skipDeep(kinds>>4, depth-1, false)
-			t.skipDeep(kinds&15, depth-1, false)
+			t.skipDeep(element(kinds>>4), depth-1)
+			t.skipDeep(element(kinds&15), depth-1)
 			if t.err != nil {
 				return
 			}
 		}
 	case thriftStruct:
-		t.fields(func(_ int64, kind byte) { t.skipDeep(kind, depth-1, true) })
+		t.fields(func(_ int64, kind byte) { t.skipDeep(kind, depth-1) })
 	default:
 		t.fail(errDamaged)
 	}

@@ -228,18 +228,16 @@ func (g *gcs) Open(ctx context.Context, o storage.Object, off, n int64) (io.Read
 	switch {
 	case status(err) == http.StatusRequestedRangeNotSatisfiable:
 		return io.NopCloser(bytes.NewReader(nil)), 0, nil // past the end
+	case o.Version != "" && unmet(err): // only the listed generation may be read
+		return nil, 0, storage.ErrChanged
 	case err != nil:
-		return nil, 0, g.readError(ctx, name, o.Version != "", err)
+		return nil, 0, g.readError(ctx, name, err)
 	}
 	return &objectReader{r: r, g: g, ctx: ctx, name: name}, r.Attrs.Size, nil
 }
 
-// readError explains an error of reading; pinned means that only the listed generation
-// may be read.
-func (g *gcs) readError(ctx context.Context, name objects.Name, pinned bool, err error) error {
-	if pinned && unmet(err) {
-		return storage.ErrChanged
-	}
+// readError explains an error of reading.
+func (g *gcs) readError(ctx context.Context, name objects.Name, err error) error {
 	return g.answer(ctx, "storage.objects.get", name, err)
 }
 
@@ -257,7 +255,7 @@ func (r *objectReader) Read(p []byte) (int, error) {
 	case unmet(err), errors.Is(err, gcstorage.ErrObjectNotExist):
 		err = storage.ErrChanged // the generation was deleted or replaced
 	default:
-		err = r.g.readError(r.ctx, r.name, false, err)
+		err = r.g.readError(r.ctx, r.name, err)
 	}
 	return n, err
 }

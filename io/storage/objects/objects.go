@@ -33,7 +33,7 @@ const (
 	commitKey = "bochner-commit" // the directory that the file completes
 )
 
-// Condition is the condition of a write on the object. The zero value always holds.
+// Condition is the condition of a write on the object: Absent, a Version, or none, which always holds.
 type Condition struct {
 	Absent  bool   // there is no such object
 	Version string // it is that version
@@ -214,7 +214,8 @@ func (s *Store) Checksum(ctx context.Context, name string) (storage.Checksum, er
 }
 
 // Create implements storage.Store.
-func (s *Store) Create(ctx context.Context, name string, size int64, _ bool, write func(io.Writer) error) error {
+func (s *Store) Create(ctx context.Context, name string, size int64, _ storage.Sync,
+	write func(io.Writer) error) error {
 	_, err := s.Service.Put(ctx, resolved(name), Condition{}, nil, size, write)
 	return err
 }

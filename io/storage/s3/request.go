@@ -251,12 +251,8 @@ func (c credentials) sign(r *http.Request, body []byte, region string, now time.
 		hex.EncodeToString(key))
 }
 
-// escape escapes a path or a part of a query as signatures require: all characters except letters, digits and
-// -._~, and slashes only in queries.
-func escape(text string, slashes bool) string {
-	text = strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
-	if !slashes {
-		text = strings.ReplaceAll(text, "%2F", "/")
-	}
-	return text
-}
+// escape escapes a part of a query as signatures require: all characters except letters, digits and -._~.
+func escape(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
+
+// escapePath is escape except for slashes.
+func escapePath(text string) string { return strings.ReplaceAll(escape(text), "%2F", "/") }

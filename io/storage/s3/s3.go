@@ -94,12 +94,12 @@ type listing struct {
 func (s *s3) page(ctx context.Context, bucket string, q objects.Query, token string) (l listing, err error) {
 	query := ""
 	if token != "" {
-		query = "continuation-token=" + escape(token, true) + "&"
+		query = "continuation-token=" + escape(token) + "&"
 	}
 	if q.Delimiter != "" {
-		query += "delimiter=" + escape(q.Delimiter, true) + "&"
+		query += "delimiter=" + escape(q.Delimiter) + "&"
 	}
-	query += "list-type=2&max-keys=" + strconv.Itoa(cmp.Or(q.Limit, 1000)) + "&prefix=" + escape(q.Prefix, true)
+	query += "list-type=2&max-keys=" + strconv.Itoa(cmp.Or(q.Limit, 1000)) + "&prefix=" + escape(q.Prefix)
 	o := objects.Name{Bucket: bucket}
 	_, err = s.ask(ctx, request{method: http.MethodGet, object: o, query: query}, &l)
 	return l, s.answer(ctx, reading, o, err)
@@ -302,11 +302,11 @@ func (c *config) address(bucket, name, query string) string {
 	base, path := "https://"+bucket+".s3."+c.region+".amazonaws.com", ""
 	switch {
 	case c.endpoint != nil:
-		base, path = strings.TrimRight(c.endpoint.String(), "/"), "/"+escape(bucket, true)
+		base, path = strings.TrimRight(c.endpoint.String(), "/"), "/"+escape(bucket)
 	case strings.Contains(bucket, "."): // which certificates of hosts do not cover
-		base, path = "https://s3."+c.region+".amazonaws.com", "/"+escape(bucket, true)
+		base, path = "https://s3."+c.region+".amazonaws.com", "/"+escape(bucket)
 	}
-	path += "/" + escape(name, false)
+	path += "/" + escapePath(name)
 	if query != "" {
 		path += "?" + query
 	}

@@ -63,7 +63,7 @@ func (s *s3) Put(ctx context.Context, o objects.Name, cond objects.Condition, me
 	}
 	checksum := u.hash.Checksum()
 	u.meta[checksumKey] = fmt.Sprintf("%08x", checksum.CRC32C)
-	q := request{http.MethodPut, o, "", u.header(true, true), u.buffer}
+	q := request{http.MethodPut, o, "", conditional(header(u.meta), cond), u.buffer}
 	h, err := s.ask(ctx, q, nil)
 	if err != nil {
 		return u.own(err)
@@ -75,19 +75,22 @@ func (s *s3) Put(ctx context.Context, o objects.Name, cond objects.Condition, me
 		Checksum: &checksum}, err
 }
 
-// header returns the headers with the metadata and with the condition of the write, if they are wanted.
-func (u *upload) header(metadata, condition bool) http.Header {
+// header returns the headers of a write with metadata.
+func header(meta map[string]string) http.Header {
 	h := http.Header{"Content-Type": {"application/octet-stream"}}
-	for key, value := range u.meta {
-		if metadata {
-			h.Set(metaPrefix+key, url.QueryEscape(value))
-		}
+	for key, value := range meta {
+		h.Set(metaPrefix+key, url.QueryEscape(value))
 	}
+	return h
+}
+
+// conditional adds a condition to the headers of a write, and returns them.
+func conditional(h http.Header, cond objects.Condition) http.Header {
 	switch {
-	case condition && u.cond.Absent:
+	case cond.Absent:
 		h.Set("If-None-Match", "*")
-	case condition && u.cond.Version != "":
-		h.Set("If-Match", u.cond.Version)
+	case cond.Version != "":
+		h.Set("If-Match", cond.Version)
 	}
 	return h
 }
@@ -141,7 +144,7 @@ func (u *upload) Write(p []byte) (n int, err error) {
 func (u *upload) flush() error {
 	if u.id == "" {
 		var begun struct{ UploadId string }
-		_, err := u.s.ask(u.ctx, request{http.MethodPost, u.object, "uploads=", u.header(true, false), nil}, &begun)
+		_, err := u.s.ask(u.ctx, request{http.MethodPost, u.object, "uploads=", header(u.meta), nil}, &begun)
 		if err == nil && begun.UploadId == "" {
 			err = errors.New("the server does not name the upload that it has begun")
 		}
@@ -154,7 +157,7 @@ func (u *upload) flush() error {
 		return storage.Invalidf("is too large; the limit is %d parts of %d MiB", maxParts, partSize>>20)
 	}
 	n := len(u.parts) + 1
-	query := fmt.Sprintf("partNumber=%d&uploadId=%s", n, escape(u.id, true))
+	query := fmt.Sprintf("partNumber=%d&uploadId=%s", n, escape(u.id))
 	h, err := u.s.ask(u.ctx, request{http.MethodPut, u.object, query, nil, u.buffer}, nil)
 	if failed(err).Code == "NoSuchUpload" { // another process has called Fence
 		return objects.ErrUnmet
@@ -181,9 +184,9 @@ func (u *upload) complete() (*objects.Attrs, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := u.header(false, true)
+	h := conditional(header(nil), u.cond)
 	var done struct{ ETag string }
-	_, err = u.s.ask(u.ctx, request{http.MethodPost, u.object, "uploadId=" + escape(u.id, true), h, body}, &done)
+	_, err = u.s.ask(u.ctx, request{http.MethodPost, u.object, "uploadId=" + escape(u.id), h, body}, &done)
 	if err == nil && u.cond != (objects.Condition{}) {
 		// Servers say so too of an upload that was aborted, if there is an object of another process.
 		err = errors.New("the server has lost an upload that it completed")
@@ -211,7 +214,7 @@ func (u *upload) abort() {
 }
 
 func (s *s3) abort(ctx context.Context, o objects.Name, id string) error {
-	_, err := s.ask(ctx, request{method: http.MethodDelete, object: o, query: "uploadId=" + escape(id, true)}, nil)
+	_, err := s.ask(ctx, request{method: http.MethodDelete, object: o, query: "uploadId=" + escape(id)}, nil)
 	if failed(err).Status == http.StatusNotFound {
 		return nil
 	}
@@ -291,7 +294,7 @@ func (s *s3) abortAll(ctx context.Context, in, prefix string, which func(key str
 		var uploads struct {
 			Upload []struct{ Key, UploadId string }
 		}
-		query, aborted := "prefix="+escape(prefix, true)+"&uploads=", false
+		query, aborted := "prefix="+escape(prefix)+"&uploads=", false
 		_, err := s.ask(ctx, request{method: http.MethodGet, object: bucket, query: query}, &uploads)
 		for _, u := range uploads.Upload {
 			if o := (objects.Name{Bucket: in, Name: u.Key}); err == nil && which(u.Key) {

@@ -38,7 +38,7 @@ func checkMessages(o options.PredictStream) error {
 			return exit.Usagef("--%s %s: predictions for files go to files: give a directory, or messages with --data",
 				to.Flag, to.Name)
 		}
-		if err := checkName(to.Flag, to.Name, true); err != nil {
+		if err := checkName(to.Flag, to.Name, messages.Service.CheckSink); err != nil {
 			return err
 		}
 		if to.Name == source {
@@ -70,13 +70,13 @@ func checkMessages(o options.PredictStream) error {
 		return exit.Usagef("--runner %s does not read messages by itself; use --runner dataflow, or direct: "+
 			"several such processes can share a subscription", o.Job.Engine.Runner)
 	}
-	return checkName("data", source, false)
+	return checkName("data", source, messages.Service.CheckSource)
 }
 
-func checkName(flag, name string, sink bool) error {
+func checkName(flag, name string, check func(messages.Service, string) error) error {
 	service, err := messages.ServiceOf(name)
 	if err == nil {
-		err = service.Check(name, sink)
+		err = check(service, name)
 	}
 	if err != nil {
 		return exit.Usagef("--%s: %w", flag, err)

@@ -282,19 +282,18 @@ func (s *boundedStream) run(ctx context.Context) (*results.StreamRound, error) {
 		if err := s.tell(arrived, err == nil); err != nil {
 			return nil, err
 		}
-		idle := err == nil && len(arrived.tasks) == 0 && arrived.unsettled == 0
-		if ctx.Err() != nil || s.o.UntilIdle && idle {
+		settled := s.o.UntilIdle && err == nil && arrived.unsettled == 0
+		if ctx.Err() != nil || settled && len(arrived.tasks) == 0 {
 			s.last.Ended = true
 			s.finish(&s.last, &s.counts, s.began)
 			return &s.last, nil
 		}
-		if err == nil && s.last.Retried == 0 &&
-			(arrived.waited || arrived.backlog > 0 || s.o.UntilIdle && arrived.unsettled == 0) {
-			continue
-		}
-		select {
-		case <-time.After(s.o.Poll):
-		case <-ctx.Done():
+		more := settled || arrived.waited || arrived.backlog > 0
+		if err != nil || s.last.Retried > 0 || !more {
+			select {
+			case <-time.After(s.o.Poll):
+			case <-ctx.Done():
+			}
 		}
 	}
 }

@@ -367,7 +367,7 @@ func (s *shop) stash(day int, rows string) { s.mem.Put("/stash/"+dt(day)+"/a.csv
 func (s *shop) reveal(t testing.TB, day int) {
 	t.Helper()
 	to := "/shop/data/" + dt(day)
-	err := errors.Join(s.mem.Mkdir(to, false), s.mem.Rename("/stash/"+dt(day)+"/a.csv", to+"/a.csv"), s.mem.Sync(to),
+	err := errors.Join(s.mem.Mkdir(to, 0o777), s.mem.Rename("/stash/"+dt(day)+"/a.csv", to+"/a.csv"), s.mem.Sync(to),
 		s.mem.Sync("/shop/data"))
 	if err != nil {
 		t.Fatal(err)
@@ -705,7 +705,7 @@ func stoppedIsRepeated(t *testing.T, rounds, auto bool) {
 	for _, way := range []struct {
 		name  string
 		after func(*disktest.Mem)
-	}{{"killed", (*disktest.Mem).Kill}, {"a power cut", func(m *disktest.Mem) { m.PowerCut(true) }}} {
+	}{{"killed", (*disktest.Mem).Kill}, {"a power cut", (*disktest.Mem).PowerCutZeros}} {
 		killed := 0
 		for from := 1; from <= step; from += campaign.Pick(3, 1) {
 			s := newShop(t)
@@ -888,6 +888,20 @@ func TestDayThatCannotJudgeIsRejected(t *testing.T) {
 	s.put(5, "e f")
 	s.put(6, "g h")
 	s.night(t, 6, results.Promoted)
+}
+
+// The same is true if the other days get a new recipe.
+func TestDayThatCannotJudgeANewRecipeIsRejected(t *testing.T) {
+	s := newShop(t)
+	s.o.Window = options.Window{Days: 3}
+	s.put(1, "a b")
+	s.put(2, "c d")
+	s.night(t, 2, results.Promoted)
+	s.put(3, "e f unfit")
+	s.night(t, 3, results.Promoted)
+	s.put(4, "a b")
+	s.night(t, 4, results.Refused, "the data of "+date(4)+" cannot judge: row ", "which was trained on it")
+	s.did(t, "sum 1", "fit 2-0", "train 2")
 }
 
 // A night that fails leaves its work directory, from which the same command continues. If the next day comes

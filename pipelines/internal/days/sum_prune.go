@@ -117,7 +117,7 @@ func clearRemains(ctx context.Context, o options.PruneSums, span time.Duration, 
 	return nil
 }
 
-// neededSums has the model that needs sums, by the digest of a part of the data and by the
+// neededSums holds the model that needs sums, by the digest of a part of the data and by the
 // directory of its sums.
 type neededSums struct{ byDigest, byDir map[string]string }
 
@@ -154,6 +154,7 @@ func neededBy(ctx context.Context, o options.PruneSums) (*neededSums, error) {
 	return n, nil
 }
 
+// add adds the sums in the lineage of the model in dir.
 func (n *neededSums) add(ctx context.Context, dir string) error {
 	if _, err := models.ReadManifest(ctx, dir); err != nil {
 		return err

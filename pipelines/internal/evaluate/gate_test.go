@@ -47,25 +47,25 @@ func TestGatesPassOrFailByScore(t *testing.T) {
 		of     *models.Manifest
 		fails  string // "" if the gate is passed
 	}{
-		{"accuracy>=0.9", two, jobtest.Classifier(2, false), ""},
-		{" accuracy >= 0.91 ", two, jobtest.Classifier(2, false), "accuracy is 0.9, want >= 0.91"},
-		{"accuracy<=0.5", two, jobtest.Classifier(2, false), "accuracy is 0.9, want <= 0.5"},
+		{"accuracy>=0.9", two, jobtest.Classifier(2), ""},
+		{" accuracy >= 0.91 ", two, jobtest.Classifier(2), "accuracy is 0.9, want >= 0.91"},
+		{"accuracy<=0.5", two, jobtest.Classifier(2), "accuracy is 0.9, want <= 0.5"},
 		{"error<=0.1,macro_f1>=1e-3, balanced_accuracy>=0.7,macro_precision>=0.35,macro_recall>=0.45", two,
-			jobtest.Classifier(2, false), ""},
-		{"error<=0.05,macro_f1>=1e-3,accuracy>=1", two, jobtest.Classifier(2, false),
+			jobtest.Classifier(2), ""},
+		{"error<=0.05,macro_f1>=1e-3,accuracy>=1", two, jobtest.Classifier(2),
 			"error is 0.1, want <= 0.05; accuracy is 0.9, want >= 1"},
-		{"precision>=0.2,recall>=0.3,f1<=0.24", two, jobtest.Classifier(2, false), ""},
-		{"f1>=0.25", two, jobtest.Classifier(2, false), "f1 of class a is 0.24"},
-		{"auc>=0.7", two, jobtest.Classifier(2, false), ""},
-		{"auc>=0.71", two, jobtest.Classifier(2, false), "auc of class a is 0.7"}, // it may be as small
-		{"auc<=0.79", two, jobtest.Classifier(2, false), "auc of class a is 0.8"},
-		{"average_precision>=0.55,average_precision<=0.6", two, jobtest.Classifier(2, false), ""},
-		{"average_precision>=0.56", two, jobtest.Classifier(2, false), "average_precision of class a is 0.55"},
-		{"log_loss<=0.5,brier<=0.4,ece<=0.02", two, jobtest.Classifier(2, true), ""},
-		{"log_loss<=0.49", two, jobtest.Classifier(2, true), "log_loss is 0.5"},
-		{"top3>=0.8,top5>=0.9", many, jobtest.Classifier(10, false), ""},
-		{"top3>=0.81", many, jobtest.Classifier(10, false), "top3"},
-		{"auc>=0", many, jobtest.Classifier(10, false), "auc is not defined for these rows"},
+		{"precision>=0.2,recall>=0.3,f1<=0.24", two, jobtest.Classifier(2), ""},
+		{"f1>=0.25", two, jobtest.Classifier(2), "f1 of class a is 0.24"},
+		{"auc>=0.7", two, jobtest.Classifier(2), ""},
+		{"auc>=0.71", two, jobtest.Classifier(2), "auc of class a is 0.7"}, // it may be as small
+		{"auc<=0.79", two, jobtest.Classifier(2), "auc of class a is 0.8"},
+		{"average_precision>=0.55,average_precision<=0.6", two, jobtest.Classifier(2), ""},
+		{"average_precision>=0.56", two, jobtest.Classifier(2), "average_precision of class a is 0.55"},
+		{"log_loss<=0.5,brier<=0.4,ece<=0.02", two, jobtest.Calibrated(2), ""},
+		{"log_loss<=0.49", two, jobtest.Calibrated(2), "log_loss is 0.5"},
+		{"top3>=0.8,top5>=0.9", many, jobtest.Classifier(10), ""},
+		{"top3>=0.81", many, jobtest.Classifier(10), "top3"},
+		{"auc>=0", many, jobtest.Classifier(10), "auc is not defined for these rows"},
 		{"rmse<=2,max_error<=9,mape<=0.25,p50_error<=1,p90_error<=3,p95_error<=4,p99_error<=5", targets, regression, ""},
 		{"rmse<=1.9", targets, regression, "rmse is 2"},
 		{"mae>=0.5", targets, regression, ""},
@@ -74,13 +74,13 @@ func TestGatesPassOrFailByScore(t *testing.T) {
 		{"r2>=-1", targets, regression, "r2 is not defined for these rows: the values of the target are all equal"},
 		{"r2<=1", targets, regression, "r2 is not defined"},
 		{"mape<=1", undefined, regression, "mape is not defined for these rows: a target is 0"},
-		{"auc>=0", none, jobtest.Classifier(2, false),
+		{"auc>=0", none, jobtest.Classifier(2),
 			"auc of class b is not defined for these rows: the rows are all of one class"},
-		{"average_precision>=0", none, jobtest.Classifier(2, false), "average_precision of class b is not defined"},
-		{"precision>=0", none, jobtest.Classifier(2, false),
+		{"average_precision>=0", none, jobtest.Classifier(2), "average_precision of class b is not defined"},
+		{"precision>=0", none, jobtest.Classifier(2),
 			"precision of class b is not defined for these rows: no row is predicted"},
-		{"recall>=0", none, jobtest.Classifier(2, false), "recall of class b is not defined for these rows: no row is of"},
-		{"f1>=0", none, jobtest.Classifier(2, false), "f1 of class b is not defined"},
+		{"recall>=0", none, jobtest.Classifier(2), "recall of class b is not defined for these rows: no row is of"},
+		{"f1>=0", none, jobtest.Classifier(2), "f1 of class b is not defined"},
 		{"mean_r2>=-1", partly, both, "mean_r2 is not defined for these rows: the values of a target are all equal"},
 		{"r2>=-1", partly, both, "of b, r2 is not defined"},
 		{"mean_r2>=0.6,rmse:a<=1,rmse:b<=3", several, both, ""},
@@ -96,7 +96,7 @@ func TestGatesPassOrFailByScore(t *testing.T) {
 		}
 		other := regression
 		if c.result.Classes == nil {
-			other = jobtest.Classifier(2, true)
+			other = jobtest.Calibrated(2)
 		}
 		jobtest.WantError(t, c.text, g.CheckModel(other), exit.CodeUsage, "this model has no "+g[0].score)
 		for _, one := range g {
@@ -122,10 +122,10 @@ func TestAvailableGatesFollowFromClassesAndProbabilities(t *testing.T) {
 		of       *models.Manifest
 		has, not string
 	}{
-		{jobtest.Classifier(2, false), "auc precision recall f1 average_precision", "top3 log_loss rmse"},
-		{jobtest.Classifier(3, true), "auc log_loss brier ece", "top3 precision"},
-		{jobtest.Classifier(10, false), "auc top3 top5", "recall brier"},
-		{jobtest.Classifier(score.MaxRanked+1, false), "top3 top5 accuracy", "auc average_precision"},
+		{jobtest.Classifier(2), "auc precision recall f1 average_precision", "top3 log_loss rmse"},
+		{jobtest.Calibrated(3), "auc log_loss brier ece", "top3 precision"},
+		{jobtest.Classifier(10), "auc top3 top5", "recall brier"},
+		{jobtest.Classifier(score.MaxRanked + 1), "top3 top5 accuracy", "auc average_precision"},
 	} {
 		for name, of := range gateScores {
 			if slices.Contains(strings.Fields(c.has), name) && !of.has(c.of) || slices.Contains(strings.Fields(c.not), name) &&
@@ -153,7 +153,7 @@ func TestGatesFailIfAScoreOmitsRows(t *testing.T) {
 		}
 	}
 	for _, name := range gateScoreNames() {
-		of := gateScores[name].has(jobtest.Classifier(2, true)) || gateScores[name].has(jobtest.Classifier(10, true))
+		of := gateScores[name].has(jobtest.Calibrated(2)) || gateScores[name].has(jobtest.Calibrated(10))
 		for _, text := range []string{name + ">=-1e300", name + "<=1e300"} {
 			g, err := ParseGates(text)
 			if err != nil {
@@ -191,7 +191,7 @@ func TestParseGatesRejectsInvalidConditions(t *testing.T) {
 		_, err := ParseGates(text)
 		jobtest.WantError(t, text, err, exit.CodeUsage, word)
 	}
-	if g, err := ParseGates(""); g != nil || err != nil || g.CheckModel(jobtest.Classifier(2, false)) != nil ||
+	if g, err := ParseGates(""); g != nil || err != nil || g.CheckModel(jobtest.Classifier(2)) != nil ||
 		g.checkResult(nil) != nil {
 		t.Error("no gate is not passed")
 	}

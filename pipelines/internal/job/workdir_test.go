@@ -17,9 +17,9 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-func openedWork(t *testing.T, out, dir string, resume bool) *WorkDir {
+func openedWork(t *testing.T, out string, o options.Job) *WorkDir {
 	t.Helper()
-	w, err := openWorkDir(jobtest.Ctx, options.Job{Work: dir, Resume: resume}, out)
+	w, err := openWorkDir(jobtest.Ctx, o, out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestWorkDirectoryIsKeptOnlyForResume(t *testing.T) {
 	} {
 		root := t.TempDir()
 		out := filepath.Join(root, "model")
-		w := openedWork(t, out, "", false)
+		w := openedWork(t, out, options.Job{})
 		file := w.File("x.json", 1)
 		if err := storage.WriteFile(jobtest.Ctx, file, []byte("x")); err != nil {
 			t.Fatal(err)
@@ -95,12 +95,12 @@ func TestWorkDirectoryIsKeptOnlyForResume(t *testing.T) {
 		if list, err := os.ReadDir(root); err != nil || !c.kept && len(list) > 0 {
 			t.Errorf("after %v: left %v, %v", c.err, list, err)
 		}
-		again := openedWork(t, out, "", true)
+		again := openedWork(t, out, options.Job{Resume: true})
 		if ok, _ := storage.Exists(jobtest.Ctx, file); ok != c.kept {
 			t.Errorf("after %v: a run that resumes finds it: %v", c.err, ok)
 		}
 		again.Close(jobtest.Ctx, context.Canceled)
-		fresh := openedWork(t, out, "", false)
+		fresh := openedWork(t, out, options.Job{})
 		if ok, _ := storage.Exists(jobtest.Ctx, file); ok {
 			t.Errorf("after %v: a run that does not resume finds it", c.err)
 		}
@@ -115,7 +115,7 @@ func TestWorkDirectoryWithOtherFilesIsRejected(t *testing.T) {
 	_, err := openWorkDir(jobtest.Ctx, options.Job{Work: dir}, filepath.Join(dir, "model"))
 	jobtest.WantError(t, "", err, exit.CodeData, "has other files")
 	empty := filepath.Join(dir, "work")
-	w := openedWork(t, filepath.Join(dir, "model"), empty, false)
+	w := openedWork(t, filepath.Join(dir, "model"), options.Job{Work: empty})
 	later := jobtest.Write(t, empty, "notes", "…")
 	w.Close(jobtest.Ctx, nil)
 	for _, f := range []string{mine, later} {
@@ -127,7 +127,7 @@ func TestWorkDirectoryWithOtherFilesIsRejected(t *testing.T) {
 
 func TestTwoJobsCannotShareAWorkDirectory(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "model")
-	w := openedWork(t, out, "", false)
+	w := openedWork(t, out, options.Job{})
 	_, err := openWorkDir(jobtest.Ctx, options.Job{Resume: true}, out)
 	jobtest.WantError(t, "", err, exit.CodeData, "another run")
 	w.Close(jobtest.Ctx, nil)
@@ -135,8 +135,8 @@ func TestTwoJobsCannotShareAWorkDirectory(t *testing.T) {
 
 func TestSweepWorkDirsRemovesOnlyUnusedWork(t *testing.T) {
 	dir := t.TempDir()
-	left, used := openedWork(t, filepath.Join(dir, "left"), "", false), openedWork(t, filepath.Join(dir, "used"),
-		"", false)
+	left, used := openedWork(t, filepath.Join(dir, "left"), options.Job{}), openedWork(t, filepath.Join(dir, "used"),
+		options.Job{})
 	for _, w := range []*WorkDir{left, used} {
 		if err := storage.WriteState(jobtest.Ctx, w.File("sum.bin"), []byte("state")); err != nil {
 			t.Fatal(err)

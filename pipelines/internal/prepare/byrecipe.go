@@ -40,7 +40,8 @@ func OpenByRecipe(ctx context.Context, j options.Job, o dataset.Options, r *sums
 			o.Weight)
 	}
 	split, timeColumn := splitOf(r.Rule.Split)
-	if split.Into(&o); split.Time {
+	split.Into(&o)
+	if split.Time {
 		o.Time = timeColumn
 	}
 	d, err := job.OpenData(ctx, o, j.Log)

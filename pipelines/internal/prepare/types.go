@@ -150,8 +150,8 @@ func DescribeBy(o options.Types, d *dataset.Dataset,
 	return description, notes, nil
 }
 
-// SetTypes has rows of the dataset hold the features of a description with their types, and sets how times of
-// rows, labels and weights are written. If all columns are plain numbers it changes nothing else.
+// SetTypes gives the rows of a dataset the features of a description, with their types, and sets how times of rows,
+// labels and weights are written. If all columns are plain numbers it changes nothing else.
 func SetTypes(d *dataset.Dataset, description *schema.Description) {
 	n := 0
 	for _, c := range dataset.DescribedBy(d) {

@@ -12,41 +12,42 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// MetricNames has the names of metrics in tables. Shares are in percent.
+// MetricNames holds the names of metrics in tables. Shares are in percent.
 var MetricNames = map[paired.Metric]string{
 	paired.Error: "error, %", paired.LogLoss: "log loss", paired.Brier: "Brier score",
 	paired.MSE: "MSE", paired.RMSE: "RMSE", paired.MAE: "MAE",
 }
 
-// MetricText formats a value of the metric, with a sign if signed is set.
-func MetricText(m paired.Metric, v float64, signed bool) string {
-	format := "%.6g"
+// MetricText formats a value of the metric.
+func MetricText(m paired.Metric, v float64) string { return metricText("%", m, v) }
+
+// differenceText formats a difference of values of the metric, with its sign.
+func differenceText(m paired.Metric, v float64) string { return metricText("%+", m, v) }
+
+func metricText(prefix string, m paired.Metric, v float64) string {
 	switch {
 	case m == paired.Error:
-		format, v = "%.3f", 100*v
+		return fmt.Sprintf(prefix+".3f", 100*v)
 	case m == paired.LogLoss || m == paired.Brier:
-		format = "%.5f"
+		return fmt.Sprintf(prefix+".5f", v)
 	}
-	if signed {
-		format = "%+" + format[1:]
-	}
-	return fmt.Sprintf(format, v)
+	return fmt.Sprintf(prefix+".6g", v)
 }
 
-// ComparedHead has the headings of ComparisonCells.
+// ComparedHead holds the headings of ComparisonCells.
 var ComparedHead = []string{"champion", "challenger", "difference", "95% interval", "p"}
 
 // ComparisonCells returns a comparison as cells of a table.
 func ComparisonCells(c paired.Comparison) []string {
 	interval, p := "-", "-"
 	if c.Low != nil {
-		interval = MetricText(c.Metric, *c.Low, true) + " to " + MetricText(c.Metric, *c.High, true)
+		interval = differenceText(c.Metric, *c.Low) + " to " + differenceText(c.Metric, *c.High)
 	}
 	if c.TooFew == "" {
 		p = fmt.Sprintf("%.2g", c.P)
 	}
-	return []string{MetricText(c.Metric, c.Champion, false), MetricText(c.Metric, c.Challenger, false),
-		MetricText(c.Metric, c.Difference, true), interval, p}
+	return []string{MetricText(c.Metric, c.Champion), MetricText(c.Metric, c.Challenger),
+		differenceText(c.Metric, c.Difference), interval, p}
 }
 
 // ComparedSlices returns a table of the comparisons for the values of a column.

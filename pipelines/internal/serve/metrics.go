@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models/drift"
 )
 
-// serverMetrics has the metrics that the server updates.
+// serverMetrics holds the metrics that the server updates.
 type serverMetrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec   // by path and code

@@ -373,7 +373,7 @@ func GameDefaults(a options.Game) options.Game {
 	return a
 }
 
-// presets has the function of package align for each value of --preset.
+// presets holds the function of package align for each value of --preset.
 var presets = map[options.Preset]func(lambda, width float64, frequencies int, seed uint64) align.Options{
 	options.PresetPaper: align.PaperOptions, options.PresetDemo: align.DemoOptions,
 }
@@ -393,12 +393,17 @@ func GameOf(a options.Game, lambda, width float64, frequencies int, seed uint64)
 func ValidateGame(a options.Game, k kernel.Learned) error {
 	_, harmonics := k.(*learned.HarmonicOptions)
 	good := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
-	choices := map[string][]string{"align": option.Names(options.LearnedByGame, options.LearnedByLKRF),
-		"preset": option.SortedNames(presets), "pick": option.Names(options.PickTop, options.PickDraw)}
-	for name, have := range map[string]string{"align": string(a.By), "preset": string(a.Preset), "pick": string(a.Pick)} {
-		if list := choices[name]; !slices.Contains(list, have) {
-			return exit.Usagef("--%s: unknown value %q%s; have %s", name, have, option.DidYouMean(have, list),
-				strings.Join(list, ", "))
+	for _, f := range []struct {
+		name, value string
+		choices     []string
+	}{
+		{"align", string(a.By), option.Names(options.LearnedByGame, options.LearnedByLKRF)},
+		{"preset", string(a.Preset), option.SortedNames(presets)},
+		{"pick", string(a.Pick), option.Names(options.PickTop, options.PickDraw)},
+	} {
+		if !slices.Contains(f.choices, f.value) {
+			return exit.Usagef("--%s: unknown value %q%s; have %s", f.name, f.value, option.DidYouMean(f.value, f.choices),
+				strings.Join(f.choices, ", "))
 		}
 	}
 	switch {
