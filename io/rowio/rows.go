@@ -9,12 +9,14 @@ import (
 	"strconv"
 
 	"github.com/cespare/xxhash/v2"
+
+	"github.com/bochner-ml/bochner/internal/blas"
 )
 
 // MaxRows is the largest number of rows in a Block. Products of 8-bit features
 // summed over MaxRows rows stay below 2²⁴, so a block's Gram is exact in
 // float32 and int32.
-const MaxRows = 1024
+const MaxRows = blas.MaxRows
 
 // MaxDim is the largest row length a reader accepts.
 const MaxDim = 1 << 20
