@@ -27,7 +27,7 @@ type Jobs interface {
 	Summer
 }
 
-// Trainer has the jobs that read the files of all days.
+// Trainer has the jobs that read files and need no sums.
 type Trainer interface {
 	// Train draws a recipe from the files and trains a model by it.
 	Train(ctx context.Context, model string, files []string) error
