@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/bochner-ml/bochner/internal/blas"
 )
@@ -236,7 +235,7 @@ func openChain(data []byte, files *Files) (Chain, error) {
 type chainMap struct {
 	first   []Map
 	last    Map
-	scratch sync.Pool // of *[]float32
+	scratch blas.Buffers[float32]
 }
 
 var _ MissingTaker = (*chainMap)(nil)
@@ -270,10 +269,7 @@ func (c *chainMap) prepare(x []float32, n int, use func(y []float32)) {
 		_, out := m.Dims()
 		to := buffers[i%2] // last read two steps ago, so it can be overwritten
 		if to == nil {
-			to, _ = c.scratch.Get().(*[]float32)
-			if to == nil {
-				to = new([]float32)
-			}
+			to = c.scratch.Take(n * out)
 			buffers[i%2] = to
 		}
 		y := blas.Grow(to, n*out)

@@ -2,7 +2,6 @@ package features
 
 import (
 	"math"
-	"sync"
 	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -68,7 +67,7 @@ func Wide(m Map) bool {
 // onGridRun is the number of rows whose features are in float32 together; a multiple of 4.
 const onGridRun = 96
 
-var onGridScratch sync.Pool // of *[]float32
+var onGridScratch blas.Buffers[float32]
 
 // OnGrid implements Quantize for a map whose features have the given bound, by applying the map in float32.
 // It panics if x is too short or dst has a different width.
@@ -83,14 +82,11 @@ func OnGrid(m Map, dst *Grid, x []float32, n, threads int, bound float32) (satur
 	dst.Resize(n)
 	var count atomic.Int64
 	parallel.Ranges(n, onGridRun, threads, func(lo, hi int) {
-		z, _ := onGridScratch.Get().(*[]float32)
-		if z == nil {
-			z = new([]float32)
-		}
+		z := onGridScratch.Take(onGridRun * out)
 		defer onGridScratch.Put(z)
 		for i := lo; i < hi; i += onGridRun {
 			rows := min(onGridRun, hi-i)
-			to := blas.Grow(z, onGridRun*out)[:rows*out]
+			to := (*z)[:rows*out]
 			m.Apply(to, x[i*in:], rows)
 			count.Add(dst.QuantizeRows(i, to, rows, bound))
 		}

@@ -300,7 +300,7 @@ func TestIncomparableModelsAreRejected(t *testing.T) {
 		code  exit.Code
 		words []string
 	}{
-		{options.CompareModels{Champion: champion}, exit.CodeUsage, []string{"--champion and --challenger"}},
+		{options.CompareModels{Champion: champion}, exit.CodeUsage, []string{"--champion or --challenger is missing"}},
 		{options.CompareModels{Champion: champion, Challenger: numbers}, exit.CodeUsage, []string{"no score in common"}},
 		{options.CompareModels{Champion: champion, Challenger: challenger, Gate: "not better"}, exit.CodeUsage,
 			[]string{"--gate", "conditions read like"}},

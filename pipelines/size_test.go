@@ -160,7 +160,7 @@ func TestUnavailableSizesAreRejected(t *testing.T) {
 		"--worth compares trainings by exact sums": func(o *options.Train) { o.Size.MinGain, o.Learner = 0.001, of("sgd") },
 		"worth must be at least 0 and below 1":     func(o *options.Train) { o.Size.MinGain = 2 },
 		"time must be 0":                           func(o *options.Train) { o.Size.Time = -1 },
-		"--time and --max_time": func(o *options.Train) {
+		"--time cannot be used with --max_time": func(o *options.Train) {
 			o.Size.Time, o.Learner = 1,
 				of("sgd")
 			o.Learner.(iterative.LearnerOptions).Common().Time = 1

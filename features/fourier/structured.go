@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/features"
@@ -95,7 +94,7 @@ type structuredMap struct {
 	signs   [3][]float32 // of D₃, D₂ and D₁: blocks×size
 	factor  []float32    // the same for every frequency in use
 	offsets []float32    // of the frequencies in use; nil in the paired form
-	scratch sync.Pool    // of *[]float32
+	scratch blas.Buffers[float32]
 }
 
 var _ features.Gridded = (*structuredMap)(nil)
@@ -135,7 +134,7 @@ func (m *structuredMap) Apply(dst, x []float32, n int) {
 		panic("fourier: Apply: slice too short")
 	}
 	run := m.run()
-	t := m.take(run * m.blocks * m.size)
+	t := m.scratch.Take(run * m.blocks * m.size)
 	defer m.scratch.Put(t)
 	for i := 0; i < n; i += run {
 		rows := min(run, n-i)
@@ -159,7 +158,7 @@ func (m *structuredMap) Quantize(dst *features.Grid, x []float32, n, threads int
 	var count atomic.Int64
 	all, run := m.blocks*m.size, m.run()
 	parallel.Ranges((n+run-1)/run, 1, threads, func(lo, hi int) {
-		t := m.take(run * (all + m.out))
+		t := m.scratch.Take(run * (all + m.out))
 		defer m.scratch.Put(t)
 		angles, room := (*t)[:run*all], (*t)[run*all:]
 		for i := lo * run; i < min(hi*run, n); i += run {
@@ -179,16 +178,6 @@ func (m *structuredMap) Step() float64 { return m.bound() / 127 }
 
 // bound is the largest magnitude of a feature.
 func (m *structuredMap) bound() float64 { return math.Sqrt(2 / float64(m.out)) }
-
-// take returns n numbers of scratch memory, which the caller puts back into m.scratch.
-func (m *structuredMap) take(n int) *[]float32 {
-	s, ok := m.scratch.Get().(*[]float32)
-	if !ok {
-		s = new([]float32)
-	}
-	blas.Grow(s, n)
-	return s
-}
 
 // runNumbers is the number of angles that are processed together: 64 KiB, which fits in the cache.
 const runNumbers = 1 << 14

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
@@ -133,7 +132,7 @@ type featureMap struct {
 	in, out   int
 	landmarks []float32 // out×in
 	of        *fourier.Radial
-	scratch   sync.Pool // of *[]float64, distances from a row to the landmarks
+	scratch   blas.Buffers[float64] // distances from a row to the landmarks
 }
 
 var _ features.Ranged = (*featureMap)(nil)
@@ -146,10 +145,6 @@ func (r Recipe) New() (features.Map, error) {
 	}
 	m := &featureMap{landmarks: x, of: fourier.RadialOf(r.Of)}
 	m.in, m.out = r.Dims()
-	m.scratch.New = func() any {
-		t := make([]float64, m.out)
-		return &t
-	}
 	return m, nil
 }
 
@@ -167,7 +162,7 @@ func (m *featureMap) Apply(dst, x []float32, n int) {
 
 // each stores value(k) for the kernel k of each of n rows with each landmark.
 func (m *featureMap) each(dst, x []float32, n int, value func(k float64) float32) {
-	scratch := m.scratch.Get().(*[]float64)
+	scratch := m.scratch.Take(m.out)
 	defer m.scratch.Put(scratch)
 	t := *scratch
 	for i := range n {

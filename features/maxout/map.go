@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/bits"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/features"
@@ -19,7 +18,7 @@ type featureMap struct {
 	index      []int32 // out×q; nil if units share no projections
 	bound      float32
 	scale      float32 // 1/√m
-	scratch    sync.Pool
+	scratch    blas.Buffers[float32]
 }
 
 var _ features.Gridded = (*featureMap)(nil)
@@ -78,7 +77,7 @@ func (m *featureMap) Quantize(dst *features.Grid, x []float32, n, threads int) (
 	const run = 96 // rows between two reads of the weights; a multiple of 4
 	var count atomic.Int64
 	parallel.Ranges(n, run, threads, func(lo, hi int) {
-		z := m.take(run * m.out)
+		z := m.scratch.Take(run * m.out)
 		defer m.scratch.Put(z)
 		for row := lo; row < hi; row += run {
 			rows := min(run, hi-row)
@@ -122,7 +121,7 @@ func (m *featureMap) project(x []float32, n, threads int, use func(p []float32, 
 	_, width := m.weights.Dims()
 	run := max(1, min(96, (1<<20)/width)) // 4 MiB, or one row if that is larger
 	parallel.Ranges((n+run-1)/run, 1, threads, func(lo, hi int) {
-		p := m.take(run * width)
+		p := m.scratch.Take(run * width)
 		defer m.scratch.Put(p)
 		for row := lo * run; row < min(hi*run, n); row += run {
 			rows := min(run, n-row)
@@ -130,16 +129,6 @@ func (m *featureMap) project(x []float32, n, threads int, use func(p []float32, 
 			use(*p, row, rows)
 		}
 	})
-}
-
-// take returns n numbers of scratch memory, which the caller puts back into m.scratch.
-func (m *featureMap) take(n int) *[]float32 {
-	s, ok := m.scratch.Get().(*[]float32)
-	if !ok {
-		s = new([]float32)
-	}
-	blas.Grow(s, n)
-	return s
 }
 
 // each calls parallel.Ranges on all processors.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -198,7 +197,7 @@ func shallow(s features.Sealed) error {
 type joinMap struct {
 	parts   []features.Map
 	in, out int
-	scratch sync.Pool // of *[]float32
+	scratch blas.Buffers[float32]
 }
 
 // joinMaps returns the map that joins the features of the parts. It is Gridded and Ranged if all parts are Gridded; a
@@ -248,10 +247,7 @@ func (m *joinMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("preprocess: join: Apply: slice too short")
 	}
-	z, _ := m.scratch.Get().(*[]float32)
-	if z == nil {
-		z = new([]float32)
-	}
+	z := m.scratch.Take(0)
 	defer m.scratch.Put(z)
 	const maxRows = 96 // rows that are mapped together: a multiple of the numbers of rows that maps process together
 	for lo := 0; lo < n; lo += maxRows {

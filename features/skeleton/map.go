@@ -210,11 +210,8 @@ func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturat
 	dst.Resize(n)
 	var count atomic.Int64
 	parallel.Ranges(n, gridRun, threads, func(lo, hi int) {
-		z, _ := gridRows.Get().(*[]float32)
-		if z == nil {
-			z = new([]float32)
-		}
-		blas.Grow(z, gridRun*m.out)
+		z := gridRows.Take(gridRun * m.out)
+		defer gridRows.Put(z)
 		for i := lo; i < hi; i += gridRun {
 			rows := min(gridRun, hi-i)
 			m.Apply(*z, x[i*m.book.columns:], rows)
@@ -225,7 +222,6 @@ func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturat
 			}
 			count.Add(dst.QuantizeRows(i, *z, rows, m.bound))
 		}
-		gridRows.Put(z)
 	})
 	return count.Load()
 }
@@ -234,7 +230,7 @@ func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturat
 const gridRun = 16
 
 // gridRows holds float32 features of some rows, of any map, for Quantize.
-var gridRows sync.Pool
+var gridRows blas.Buffers[float32]
 
 // Cooccurrences counts, for each of the given columns, the draws whose feature depends on it and on column 0, 1,
 // …: counts[i*in + c] is the number of draws with both columns[i] and c, and counts[i*in + columns[i]] the

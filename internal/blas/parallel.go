@@ -27,6 +27,22 @@ func Grow[T any](s *[]T, n int) []T {
 	return *s
 }
 
+// Buffers lends scratch memory to goroutines and keeps it for the next. Its zero value is ready to use.
+type Buffers[T any] struct{ pool sync.Pool }
+
+// Take returns n numbers with any content. The caller gives the memory back by Put.
+func (b *Buffers[T]) Take(n int) *[]T {
+	s, ok := b.pool.Get().(*[]T)
+	if !ok {
+		s = new([]T)
+	}
+	Grow(s, n)
+	return s
+}
+
+// Put takes back memory that Take lent.
+func (b *Buffers[T]) Put(s *[]T) { b.pool.Put(s) }
+
 // parallel calls f for every item in [0, items), on at most threads goroutines.
 // Items are handed out in order. If a call panics, parallel panics with the
 // same value in the caller's goroutine, after the other workers have stopped.

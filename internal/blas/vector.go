@@ -148,6 +148,17 @@ func Dot64(a, b []float64) float64 {
 	return s[0]
 }
 
+// Axpy64 adds a·x to y, slices of equal length, and rounds each product.
+func Axpy64(a float64, x, y []float64) {
+	if len(x) != len(y) {
+		panic("blas: vectors of different length")
+	}
+	y = y[:len(x)]
+	for i, v := range x {
+		y[i] += float64(a * v)
+	}
+}
+
 func dotsGo(dst, a, b []float64, bs int) {
 	for c := range dst {
 		dst[c] = dot64(a, b[c*bs:])

@@ -1,14 +1,12 @@
 // Package parallel distributes work over goroutines: Each and Ranges run loops, a Group runs
-// functions and passes a panic on to the goroutine that waits. Sleep waits for a time.
+// functions and passes a panic on to the goroutine that waits.
 package parallel
 
 import (
-	"context"
 	"fmt"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // Ranges cuts 0 … n−1 into ranges of step and calls f with them on workers goroutines. If there is one
@@ -89,15 +87,5 @@ func (g *Group) Wait() {
 	g.wg.Wait()
 	if g.panicked != nil {
 		panic(g.panicked)
-	}
-}
-
-// Sleep waits, at most until the context ends, which is an error.
-func Sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

@@ -451,7 +451,7 @@ func (r *Reader) setFault(err error) {
 // Report returns the report of the shard. It is complete when Next has returned false.
 func (r *Reader) Report() Report { return r.report }
 
-// Close closes the files.
+// Close closes the files. They are only read, so errors of closing them do not matter.
 func (r *Reader) Close() {
 	for i := len(r.closers) - 1; i >= 0; i-- {
 		r.closers[i].Close()

@@ -45,7 +45,7 @@ func New(s *dataset.Schema, o Options) *Reader {
 	r := &Reader{options: o, columns: s.Columns, weight: -1, types: map[reflect.Type]*binding{}}
 	d := &dataset.Dataset{Schema: *s, Labeled: o.Label != nil, Weighted: o.Weighted}
 	if o.Missing && s.Table == nil && len(s.Columns) > 0 {
-		d.Schema.Table = numbers(s.Columns)
+		d.Schema.Table = schema.Numbers(s.Columns)
 	}
 	if t := s.Table; t != nil {
 		r.columns = nil
@@ -84,15 +84,6 @@ func New(s *dataset.Schema, o Options) *Reader {
 	fields, _ := dataset.NewFields(r.in, l) // without a Part, there is no error
 	r.record = dataset.NewRecord(fields)
 	return r
-}
-
-// numbers returns the types of columns of numbers that may be missing.
-func numbers(names []string) *schema.Table {
-	t := &schema.Table{Rules: schema.Rules{Missing: schema.DefaultMissing}}
-	for _, name := range names {
-		t.Columns = append(t.Columns, schema.Column{Name: name, Type: schema.Number})
-	}
-	return t
 }
 
 // Read fills b with the rows of items, at most rowio.RowsPerBlock of them; it does not read the

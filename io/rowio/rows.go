@@ -9,12 +9,14 @@ import (
 	"strconv"
 
 	"github.com/cespare/xxhash/v2"
+
+	"github.com/bochner-ml/bochner/internal/blas"
 )
 
 // MaxRows is the largest number of rows in a Block. Products of 8-bit features
 // summed over MaxRows rows stay below 2²⁴, so a block's Gram is exact in
 // float32 and int32.
-const MaxRows = 1024
+const MaxRows = blas.MaxRows
 
 // MaxDim is the largest row length a reader accepts.
 const MaxDim = 1 << 20
@@ -257,7 +259,7 @@ func Hash(seed uint64, row []float32) uint64 {
 	// sparse data, are skipped in groups of eight.
 	for ; i+8 <= len(row); i += 8 {
 		v := (*[8]float32)(row[i:])
-		if empty(v) {
+		if AllZero(v) {
 			continue
 		}
 		for j, x := range v {
@@ -278,8 +280,8 @@ func Hash(seed uint64, row []float32) uint64 {
 // hashChunk is the number of values passed to XXH64 at once.
 const hashChunk = 128
 
-// empty reports whether all values are zeros, of either sign.
-func empty(v *[8]float32) bool {
+// AllZero reports whether all values are 0 or −0.
+func AllZero(v *[8]float32) bool {
 	return (math.Float32bits(v[0])|math.Float32bits(v[1])|math.Float32bits(v[2])|math.Float32bits(v[3])|
 		math.Float32bits(v[4])|math.Float32bits(v[5])|math.Float32bits(v[6])|math.Float32bits(v[7]))<<1 == 0
 }

@@ -80,6 +80,15 @@ type Table struct {
 	Rules
 }
 
+// Numbers returns a table of columns of numbers that may be missing.
+func Numbers(names []string) *Table {
+	t := &Table{Rules: Rules{Missing: DefaultMissing}}
+	for _, name := range names {
+		t.Columns = append(t.Columns, Column{Name: name, Type: Number})
+	}
+	return t
+}
+
 // DefaultMissing are the texts that mean a missing value unless others are given.
 var DefaultMissing = []string{"?", "n/a", "na", "nan", "null"}
 

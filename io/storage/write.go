@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/internal/disk"
-	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/internal/pause"
 )
 
 // Sync says when a written file is on the disk.
@@ -243,7 +243,7 @@ func (l local) claimSoon(ctx context.Context, p string) (StoreClaim, error) {
 		if !errors.Is(err, ErrBusy) || time.Since(begun) > swapWait {
 			return c, err
 		}
-		if err := parallel.Sleep(ctx, swapPause); err != nil {
+		if err := pause.For(ctx, swapPause); err != nil {
 			return nil, err
 		}
 	}

@@ -76,13 +76,13 @@ func (r *round) descend(s *state, f *partial) error {
 		q := v.column
 		p, x, res := s.p[q*d:][:d], s.x[q*d:][:d], s.residual[q*d:][:d]
 		r.centred(ap, s, f, i)
-		axpy(r.lambda(q), p, ap)
+		blas.Axpy64(r.lambda(q), p, ap)
 		alpha := 0.0
 		if curvature := blas.Dot64(p, ap); curvature > 0 {
 			alpha = blas.Dot64(p, res) / curvature
 		}
-		axpy(alpha, p, x)
-		axpy(-alpha, ap, res)
+		blas.Axpy64(alpha, p, x)
+		blas.Axpy64(-alpha, ap, res)
 		s.found[q] = relative(res, s.norm[q%r.Outputs])
 	}
 	if r.worst(s) <= 0.5 || s.round >= r.Planned-2 {
@@ -118,7 +118,7 @@ func (r *round) turn(s *state, before []float64) error {
 				beta = max(0, (rho-blas.Dot64(to, before[q*d:][:d]))/s.rho[q])
 			}
 			s.rho[q] = rho
-			axpy(beta, p, to)
+			blas.Axpy64(beta, p, to)
 			copy(p, published(to))
 		}
 	}
@@ -134,9 +134,9 @@ func (r *round) verified(s *state, f *partial) error {
 		x, res := s.x[q*d:][:d], s.residual[q*d:][:d]
 		copy(x, published(x))
 		r.centred(ax, s, f, q)
-		axpy(r.lambda(q), x, ax)
+		blas.Axpy64(r.lambda(q), x, ax)
 		copy(res, s.right[q%r.Outputs*d:])
-		axpy(-1, ax, res)
+		blas.Axpy64(-1, ax, res)
 		s.found[q] = relative(res, s.norm[q%r.Outputs])
 	}
 	rows := f.rows(r)[1:]
@@ -162,11 +162,4 @@ func (r *round) verified(s *state, f *partial) error {
 func relative(v []float64, norm float64) float64 {
 	length := math.Sqrt(blas.Dot64(v, v))
 	return length / cmp.Or(norm, length, 1)
-}
-
-// axpy adds a·x to y.
-func axpy(a float64, x, y []float64) {
-	for j, v := range x {
-		y[j] += float64(a * v)
-	}
 }

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"sync"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -196,7 +196,7 @@ type Machine struct {
 	// Grid converts scores to targets (Grids.Unscaled); nil for classes.
 	Grid Grids
 
-	scratch sync.Pool // of *[]float32
+	scratch blas.Buffers[float32]
 }
 
 // block is the number of rows that are mapped together.
@@ -206,19 +206,13 @@ const block = 256
 // short.
 func (m *Machine) Scores(dst, x []float32, n int) {
 	in, out := m.Map.Dims()
-	phi, _ := m.scratch.Get().(*[]float32)
-	if phi == nil {
-		phi = new([]float32)
-	}
-	if size := min(n, block) * out; cap(*phi) < size {
-		*phi = make([]float32, size)
-	}
+	phi := m.scratch.Take(min(n, block) * out)
+	defer m.scratch.Put(phi)
 	for lo := 0; lo < n; lo += block {
 		count := min(block, n-lo)
 		m.Map.Apply((*phi)[:count*out], x[lo*in:], count)
 		m.Linear.Scores(dst[lo*m.Linear.K:], (*phi)[:count*out], count)
 	}
-	m.scratch.Put(phi)
 }
 
 // Classes stores in dst the class of each of the n rows of x: the one with the largest

@@ -223,7 +223,7 @@ func (b *basis) residuals(values []float64, k int) (out []float64) {
 	for i := 0; i < k && len(out) < extraVectors*b.d; i++ {
 		r := make([]float64, b.d)
 		copy(r, b.a[i*b.d:])
-		axpy(r, -values[i], b.q[i*b.d:(i+1)*b.d])
+		blas.Axpy64(-values[i], b.q[i*b.d:(i+1)*b.d], r)
 		if math.Sqrt(blas.Dot64(r, r)) > relativeTolerance*math.Abs(values[0]) {
 			out = append(out, r...)
 		}
@@ -246,14 +246,7 @@ func combine(y, a, x []float64, stride int) {
 		x = x[4*stride:]
 	}
 	for j, v := range a {
-		axpy(y, v, x[j*stride:])
-	}
-}
-
-func axpy(y []float64, a float64, x []float64) {
-	x = x[:len(y)]
-	for i, v := range x {
-		y[i] += float64(a * v)
+		blas.Axpy64(v, x[j*stride:][:len(y)], y)
 	}
 }
 

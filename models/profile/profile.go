@@ -103,7 +103,7 @@ func (s *Sum) addRow(row []float32, w float32) (norm2 float64) {
 	for j := 0; j < len(row); j++ {
 		// Images and sparse data have long runs of zeros.
 		if j&7 == 0 {
-			for j+8 <= len(row) && zeros((*[8]float32)(row[j:])) {
+			for j+8 <= len(row) && rowio.AllZero((*[8]float32)(row[j:])) {
 				j += 8
 			}
 			if j == len(row) {
@@ -145,12 +145,6 @@ func (c *column) add(x, w float32) {
 	}
 	c.sum.Add(x)
 	c.squares.AddSquare(x)
-}
-
-// zeros reports whether all values are 0 or −0.
-func zeros(v *[8]float32) bool {
-	return (math.Float32bits(v[0])|math.Float32bits(v[1])|math.Float32bits(v[2])|math.Float32bits(v[3])|
-		math.Float32bits(v[4])|math.Float32bits(v[5])|math.Float32bits(v[6])|math.Float32bits(v[7]))<<1 == 0
 }
 
 // grow makes room for rows of length d. Longer rows make the sample smaller.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"sync"
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/loss"
@@ -149,7 +148,7 @@ func Likeliest(dst []int32, weights []float64, probabilities, scores []float32, 
 	}
 }
 
-var scratch sync.Pool // of *[]float64
+var scratch blas.Buffers[float64]
 
 // shares calls weigh for each row of k scores, and stores in dst its results divided by the class weights,
 // if there are any, and by their sum.
@@ -157,15 +156,9 @@ func shares(dst, scores []float32, weights []float64, n, k int, weigh func(p []f
 	if len(dst) < n*k || len(scores) < n*k {
 		panic("score: Apply: slice too short")
 	}
-	held, _ := scratch.Get().(*[]float64)
-	if held == nil {
-		held = new([]float64)
-	}
+	held := scratch.Take(k)
 	defer scratch.Put(held)
-	if cap(*held) < k {
-		*held = make([]float64, k)
-	}
-	p := (*held)[:k]
+	p := *held
 	for i := range n {
 		weigh(p, scores[i*k:(i+1)*k])
 		for o, w := range weights {

@@ -281,7 +281,7 @@ func TestDataflowRejectsInvalidFlags(t *testing.T) {
 		{train(data, model, "--region", ""), "--region is missing"},
 		{train(data, model, "--region", "europe-west4-a"), "is a zone; its region is europe-west4"},
 		{train(data, model, "--region", "Europe"), "not a region"},
-		{train(data, model, "--staging_location", ""), "--staging_location gs://BUCKET/DIR"},
+		{train(data, model, "--staging_location", ""), "--staging_location is missing"},
 		{train(data, model, "--staging_location", "/tmp"), "not of the form gs://BUCKET/DIR"},
 		{train(data, model, "--temp_location", "s3://x/y"), "not of the form gs://BUCKET/DIR"},
 		{train(data, model, "--staging_location", "gs://no-such-bucket/x"), "there is no bucket no-such-bucket"},

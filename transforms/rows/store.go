@@ -16,7 +16,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window/trigger"
 
-	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/internal/pause"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -226,7 +226,7 @@ func (f *publishFn) store(
 		}
 		switch { // another pane takes the name, or has taken it
 		case errors.Is(err, storage.ErrBusy) && time.Since(begun) < longestWait:
-			if err := parallel.Sleep(ctx, wait); err != nil {
+			if err := pause.For(ctx, wait); err != nil {
 				return 0, err
 			}
 			wait = min(2*wait, time.Second)

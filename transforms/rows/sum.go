@@ -82,10 +82,11 @@ func rejectedOf(x summed, emit func(Rejected)) {
 	}
 }
 
-// Limits of the memory of a bundle, in bytes.
+// Limits of the memory of a bundle.
 const (
-	maxOpen    = 128 << 20 // for sums, unless one window's are larger
-	maxWaiting = 64 << 20  // for rows that wait to be summed
+	maxOpen    = 128 << 20 // bytes for sums, unless one window's are larger
+	maxWaiting = 64 << 20  // bytes for rows that wait to be summed
+	maxRows    = 1 << 20   // of an emitted element, which holds a hash of each
 )
 
 // sumFn sums the rows of a bundle by their windows.
@@ -115,6 +116,7 @@ type windowSums struct {
 	openLimit    int         // largest number of open windows
 	waiting      int         // bytes of the waiting rows
 	waitingLimit int         // largest number of these bytes
+	rowLimit     int64       // a window with as many rows is emitted
 }
 
 // windowed are the rows of a window.
@@ -161,8 +163,8 @@ func (f *sumFn) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &windowSums{recipe: r, records: r.reader(), task: transforms.NewTask(f.Fn),
-		windows: map[beam.Window]*windowed{}, waitingLimit: maxWaiting}
+	 =s := = &windowSums{recipe: r, records: r.reader(), task: transforms.NewTask(f.Fn),
+		windows: map[beam.Window]*windowed{}, waitingLimit: maxWaiting, rowLimit: maxRows}
 	shape := r.pass.Shape(r.Dim)
 	s.openLimit = max(1, int(maxOpen/(int64(r.Rule.Folds)*shape.PartBytes(0, shape.NumParts()))))
 	f.sums = s
@@ -184,10 +186,6 @@ func (f *sumFn) add(ctx context.Context, key, row any, at *place, emit func(summ
 	}
 	return s.read(emit)
 }
-
-// maxListed is the approximate number of rows after which the sums of a window are emitted: the element holds a
-// hash of each row.
-var maxListed int64 = 1 << 20
 
 // windowOf returns the window of an item.
 func (s *windowSums) windowOf(item int) *windowed {
@@ -235,7 +233,7 @@ func (s *windowSums) read(emit func(summed)) error {
 		}
 	}
 	for _, w := range slices.Clone(s.open) {
-		if w.count.Read < maxListed {
+		if w.count.Read < s.rowLimit {
 			continue
 		}
 		if err := s.close(w, emit); err != nil {

@@ -43,7 +43,7 @@ func summingOf(t *testing.T, most, room int) *sumFn {
 	t.Cleanup(f.Teardown)
 	f.sums = &windowSums{
 		recipe: r, records: r.reader(), task: transforms.NewTask(f.Fn),
-		windows: map[typex.Window]*windowed{}, openLimit: most, waitingLimit: room,
+		windows: map[typex.Window]*windowed{}, openLimit: most, waitingLimit: room, rowLimit: maxRows,
 	}
 	return f
 }
@@ -124,14 +124,14 @@ func TestMixedWindowsHaveTheSumsOfSortedOnesInBoundedMemory(t *testing.T) {
 		}
 	}
 	want, _ := added(t, summingOf(t, 100, 1<<30), sorted, sortedAt)
-	defer func(most int64) { maxListed = most }(maxListed)
 	for _, c := range []struct{ most, room, elements, listed int }{
 		{100, 1 << 30, windows + 1, 1 << 20}, {2, 1 << 30, windows + 1, 1 << 20}, {2, 100_000, 20, 1 << 20}, {1, 100_000, 30,
 			1 << 20},
 		{1, 0, 250, 1 << 20}, {100, 1 << 30, 60, 1000},
 	} {
-		maxListed = int64(c.listed)
-		got, elements := added(t, summingOf(t, c.most, c.room), rows, at)
+		f := summingOf(t, c.most, c.room)
+		f.sums.rowLimit = int64(c.listed)
+		got, elements := added(t, f, rows, at)
 		if d := cmp.Diff(want, got, cmp.AllowUnexported(summed{}),
 			cmp.Exporter(func(reflect.Type) bool { return true })); d != "" {
 			t.Errorf("%+v: %s", c, d)

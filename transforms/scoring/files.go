@@ -382,13 +382,13 @@ func WithMissing(m *models.Manifest, d *dataset.Dataset) {
 	if d.Schema.Table != nil || !d.Schema.Traits().Columns || m.Fill() == nil {
 		return
 	}
-	t := &schema.Table{Rules: schema.Rules{Missing: schema.DefaultMissing}}
+	var names []string
 	for _, c := range dataset.DescribedBy(d) {
 		if c.Feature >= 0 {
-			t.Columns = append(t.Columns, schema.Column{Name: c.Name, Type: schema.Number})
+			names = append(names, c.Name)
 		}
 	}
-	d.Schema.Table = t
+	d.Schema.Table = schema.Numbers(names)
 }
 
 // IDColumn returns the name of the column that identifies the rows, or "".

@@ -19,7 +19,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/internal/pause"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 )
@@ -211,7 +211,7 @@ func (t *Trial) events(files int) (all []event) {
 // write writes the next file, in its time, under a hidden name, and renames it.
 func (t *Trial) write(ctx context.Context) error {
 	due := t.began.Add(t.Time * time.Duration(t.written) / time.Duration(t.Rows/t.PerFile))
-	if err := parallel.Sleep(ctx, time.Until(due)); err != nil {
+	if err := pause.For(ctx, time.Until(due)); err != nil {
 		return err
 	}
 	data := rows(t.written, t.PerFile, false)
@@ -345,7 +345,7 @@ func (t *Trial) manager(ctx context.Context) error {
 			t.ended++
 			return t.begin(ctx)
 		}
-		if err := parallel.Sleep(ctx, 20*time.Millisecond); err != nil {
+		if err := pause.For(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -374,7 +374,7 @@ func (t *Trial) drain(ctx context.Context) error {
 			return err
 		}
 		t.sample()
-		if err := parallel.Sleep(ctx, 50*time.Millisecond); err != nil {
+		if err := pause.For(ctx, 50*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/internal/disk"
-	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/internal/pause"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -100,7 +100,7 @@ func (s *Store) watch(ctx context.Context, o Name) (*Condition, error) {
 			return &Condition{Version: a.Version}, nil
 		}
 		first = a.Version
-		if err := parallel.Sleep(ctx, s.Leases.Renew/8); err != nil {
+		if err := pause.For(ctx, s.Leases.Renew/8); err != nil {
 			return nil, err
 		}
 	}
@@ -142,7 +142,7 @@ func (l *Lease) unlike(text string) storage.File {
 // renew renews the lease until the context ends or it is lost.
 func (l *Lease) renew(ctx context.Context) {
 	defer close(l.ended)
-	for parallel.Sleep(ctx, l.store.Leases.Renew) == nil {
+	for pause.For(ctx, l.store.Leases.Renew) == nil {
 		if err := l.Touch(ctx); errors.Is(err, ErrUnmet) {
 			return
 		}

@@ -19,7 +19,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/internal/pause"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/storage/objects"
 )
@@ -39,10 +39,10 @@ const maxTries = 10
 
 var firstPause, lastPause = 100 * time.Millisecond, 8 * time.Second
 
-// pause waits before the next try.
-func pause(ctx context.Context, try int) error {
+// backOff waits before the next try.
+func backOff(ctx context.Context, try int) error {
 	wait := min(firstPause<<try, lastPause)
-	return parallel.Sleep(ctx, wait/2+rand.N(wait))
+	return pause.For(ctx, wait/2+rand.N(wait))
 }
 
 // failure is a response that is not a success.
@@ -98,7 +98,7 @@ func (s *s3) send(ctx context.Context, q request, use func(*http.Response) error
 		if f := failed(err); err == nil || ctx.Err() != nil || f.Status != 0 && !f.mayRepeat() || try == maxTries-1 {
 			return err
 		}
-		if err := pause(ctx, try); err != nil {
+		if err := backOff(ctx, try); err != nil {
 			return err
 		}
 	}

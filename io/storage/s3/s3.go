@@ -219,7 +219,7 @@ func (r *reader) Read(p []byte) (int, error) {
 		if r.tries == maxTries || r.ctx.Err() != nil {
 			return 0, cmp.Or(r.ctx.Err(), fmt.Errorf("the body ends %d bytes early: %w", r.end-r.at, err))
 		}
-		if err := pause(r.ctx, r.tries-1); err != nil {
+		if err := backOff(r.ctx, r.tries-1); err != nil {
 			return 0, err
 		}
 		if err := r.open(); err != nil {

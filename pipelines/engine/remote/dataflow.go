@@ -20,7 +20,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/dataflow/dataflowlib"
 	df "google.golang.org/api/dataflow/v1b3"
 
-	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/internal/pause"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -234,7 +234,7 @@ func dataflowOutcome(ctx context.Context, result beam.PipelineResult, err error)
 				return fmt.Errorf("job %s failed: %s", id, dataflowMessages(ctx, jobs, id))
 			}
 		}
-		if err := parallel.Sleep(ctx, dataflowPoll); err != nil {
+		if err := pause.For(ctx, dataflowPoll); err != nil {
 			return err
 		}
 	}

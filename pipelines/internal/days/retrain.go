@@ -23,6 +23,12 @@ import (
 
 // Jobs are the jobs that a retraining runs. Each may be repeated, because its output is complete or absent.
 type Jobs interface {
+	Trainer
+	Summer
+}
+
+// Trainer has the jobs that read files and need no sums.
+type Trainer interface {
 	// Train draws a recipe from the files and trains a model by it.
 	Train(ctx context.Context, model string, files []string) error
 	// Compare checks the gates of a model and, unless champion is "", compares it with the champion on
@@ -34,9 +40,12 @@ type Jobs interface {
 	Accept(ctx context.Context, champion string) error
 	// Reference draws a small recipe from the files, to compare days, unless it exists.
 	Reference(ctx context.Context, model string, files []string) error
+}
 
+// Summer has the jobs that sum each day once and fit models to the sums.
+type Summer interface {
 	// Recipe returns an identifier of the recipe of a model, equal for equal recipes. It is "" if the
-	// model was not fitted to sums, or if its recipe lacks what the settings need. The jobs below are
+	// model was not fitted to sums, or if its recipe lacks what the settings need. The other jobs are
 	// then called only for reference recipes.
 	Recipe(ctx context.Context, model string) (string, error)
 	// Sum sums files by the recipe of a model and creates the directory out. If out exists, it reads no files.
