@@ -13,8 +13,8 @@ import (
 
 // filled returns sums of rows: all in one, and cut at random and merged in another order.
 func filled(r *rand.Rand, weighted bool, metrics ...Metric) (one, merged *Sum) {
-	one = NewSum(metrics...).Weighted(weighted)
-	parts := []*Sum{NewSum(metrics...).Weighted(weighted), NewSum(metrics...).Weighted(weighted), NewSum(metrics...).Weighted(weighted)}
+	empty := func() *Sum { return NewSum(metrics...).Weighted(weighted) }
+	one, parts := empty(), []*Sum{empty(), empty(), empty()}
 	for range 300 {
 		w := int64(1)
 		if weighted {
