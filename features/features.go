@@ -1,6 +1,3 @@
-// Package features defines feature maps (Map) and the recipes that describe them (Recipe). Subpackages have
-// the maps themselves; Register and Seal turn their recipes into plain data. A Chain composes recipes. A
-// Gridded map writes its features to a Grid of whole numbers, for exact sums.
 package features
 
 import (

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// decoders has the functions that decode the registered kinds of files, by the files' names.
+// decoders holds the functions that decode the registered kinds of files, by the files' names.
 var decoders = map[string]func([]byte) (any, error){}
 
 // RegisterFile registers a kind of file that recipes refer to by its SHA-256: its name in a model directory,

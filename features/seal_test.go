@@ -82,7 +82,7 @@ var every = map[string]features.Recipe{
 	}},
 }
 
-// files has the files that recipes of every refer to.
+// files holds the files that recipes of every refer to.
 var files features.Files
 
 func addFile(name string, data []byte) {

@@ -6,7 +6,7 @@ import (
 
 // ShortForm is a short form of rows whose last columns are mostly zeros, such as one-hot encoded categories.
 // A row in the short form is the first Dense numbers of the whole row, and then Groups indices of the other
-// columns that are not zero, ascending: index i says that column Dense+i is Hot[i]. A number that is not an
+// columns that are not zero, ascending: index i means that column Dense+i is Hot[i]. A number that is not an
 // index stands for none. With Dense = 1 and Hot all 1, the short form of
 //
 //	(0.3, 0, 0, 1, 0, 1, 0)  is  (0.3, 2, 4)
@@ -161,7 +161,7 @@ type partMap struct {
 	dense, width int
 }
 
-// Dims returns the row length, twice.
+// Dims implements Map.
 func (p *partMap) Dims() (in, out int) { return p.width, p.width }
 
 // Apply maps the n rows of x. It panics if a slice is too short.

@@ -58,6 +58,7 @@ func (m *Model) AppendRows(dst []float64, columns ...Column) ([]float64, error) 
 	return m.appendRows(dst, columns, s)
 }
 
+// appendRows appends the rows of columns in any order, which must be exactly the columns of the model.
 func (m *Model) appendRows(dst []float64, columns []Column, s *scratch) ([]float64, error) {
 	names := m.names
 	if len(names) == 0 {

@@ -55,6 +55,8 @@ func (m *Model) Explainer() (*Explainer, error) {
 	return e, nil
 }
 
+// newExplainer returns an Explainer with exact Shapley values where the features allow it, and otherwise, or with
+// segments, with estimates from a sample of orders.
 func (m *Model) newExplainer() (*Explainer, error) {
 	columns := m.Columns()
 	data, err := m.profile()

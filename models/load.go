@@ -180,8 +180,7 @@ func (m *Model) readInput() error {
 			return fmt.Errorf("%s: input options: %w", ManifestFile, err)
 		}
 	}
-	if n := len(input.Centre); n > 0 && n != m.Manifest.Input.Dim ||
-		!exact.AllFinite(input.Centre) {
+	if n := len(input.Centre); n > 0 && n != m.Manifest.Input.Dim || !exact.AllFinite(input.Centre) {
 		return fmt.Errorf("%s: input options: %d centres for rows of %d numbers, or a centre that is not finite",
 			ManifestFile, n, m.Manifest.Input.Dim)
 	}
@@ -293,7 +292,7 @@ func (d inFS) read(_ context.Context, name string, limit int64) ([]byte, error) 
 	case fi.IsDir():
 		return nil, syscall.EISDIR
 	case fi.Size() > limit:
-		return nil, storage.Invalidf("%s has %d bytes, limit is %d", name, fi.Size(), limit)
+		return nil, storage.Invalidf("%s has %d bytes; the limit is %d", name, fi.Size(), limit)
 	}
 	var data bytes.Buffer
 	// A damaged archive may claim any size: limit what is allocated in advance.

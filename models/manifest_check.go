@@ -27,10 +27,10 @@ func (m *Manifest) check() error {
 		return fmt.Errorf("format version %d, want %d", m.Format, manifestFormat)
 	}
 	if m.Features < 1 || m.Features > loss.MaxDim {
-		return fmt.Errorf("%d features, want 1 to %d", m.Features, loss.MaxDim)
+		return fmt.Errorf("the number of features must be 1 to %d (have %d)", loss.MaxDim, m.Features)
 	}
 	if m.Outputs < 1 || m.Outputs > ridge.MaxOutputs {
-		return fmt.Errorf("%d outputs, want 1 to %d", m.Outputs, ridge.MaxOutputs)
+		return fmt.Errorf("the number of outputs must be 1 to %d (have %d)", ridge.MaxOutputs, m.Outputs)
 	}
 	if err := m.checkTask(); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (m *Manifest) check() error {
 // checkInput returns an error if rows have an impossible length, or names that do not fit.
 func (m *Manifest) checkInput() error {
 	if m.Input.Dim < 1 || m.Input.Dim > rowio.MaxDim {
-		return fmt.Errorf("rows of %d numbers, want 1 to %d", m.Input.Dim, rowio.MaxDim)
+		return fmt.Errorf("the row length must be 1 to %d (have %d)", rowio.MaxDim, m.Input.Dim)
 	}
 	if n := len(m.Input.Columns); n != 0 && n != m.Input.Dim {
 		return fmt.Errorf("%d names of columns for rows of %d numbers", n, m.Input.Dim)
@@ -236,7 +236,7 @@ func checkRow(r ridge.CVResult, used int64) error {
 func (c *TrainingLog) check(used int64) error {
 	switch {
 	case c.Partitions < 1 || c.Partitions > iterative.MaxPartitions:
-		return fmt.Errorf("%d partitions, want 1 to %d", c.Partitions, iterative.MaxPartitions)
+		return fmt.Errorf("the number of partitions must be 1 to %d (have %d)", iterative.MaxPartitions, c.Partitions)
 	case c.Rounds < 0:
 		return fmt.Errorf("%d rounds", c.Rounds)
 	case c.Rows < 1 || c.HeldOutRows < 0 || c.Rows > used || c.HeldOutRows > used-c.Rows:

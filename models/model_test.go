@@ -228,14 +228,14 @@ func TestWeightsMustFitTheManifest(t *testing.T) {
 	nan := slices.Clone(w)
 	nan[3] = float32(math.NaN())
 	for want, tensors := range map[string][]safetensors.Tensor{
-		`tensor "weights" has the shape [5 3], want [3 5]`: {safetensors.Of("weights", w, 5, 3),
-			safetensors.Of("intercept", b, 3)},
-		`tensor "weights": number 3 is NaN`: {safetensors.Of("weights", nan, 3, 5),
-			safetensors.Of("intercept", b, 3)},
-		`no tensor "intercept"`: {safetensors.Of("weights", w, 3, 5),
-			safetensors.Of("bias", b, 3)},
-		`numbers are I32, not F32`: {safetensors.Of("weights", w, 3, 5),
-			safetensors.Of("intercept", []int32{1, 2, 3}, 3)},
+		`tensor "weights" has the shape [5 3], want [3 5]`: {safetensors.NewTensor("weights", w, 5, 3),
+			safetensors.NewTensor("intercept", b, 3)},
+		`tensor "weights": number 3 is NaN`: {safetensors.NewTensor("weights", nan, 3, 5),
+			safetensors.NewTensor("intercept", b, 3)},
+		`no tensor "intercept"`: {safetensors.NewTensor("weights", w, 3, 5),
+			safetensors.NewTensor("bias", b, 3)},
+		`numbers are I32, not F32`: {safetensors.NewTensor("weights", w, 3, 5),
+			safetensors.NewTensor("intercept", []int32{1, 2, 3}, 3)},
 	} {
 		var data bytes.Buffer
 		if err := safetensors.Write(&data, nil, tensors); err != nil {

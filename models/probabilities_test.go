@@ -102,7 +102,7 @@ func TestInvalidProbabilitiesAreRejected(t *testing.T) {
 		"2 weights of classes for 3 outputs":                           func(m *Manifest) { m.Probabilities.Weights = []float64{1, 1} },
 		"the weight 0 of class 1":                                      func(m *Manifest) { m.Probabilities.Weights = []float64{1, 0, 1} },
 		"fitted to 0 rows of one fold of 5":                            func(m *Manifest) { m.Probabilities.Rows = 0 },
-		"curve 1: 0 points":                                            func(m *Manifest) { m.Probabilities = isotonic(); m.Probabilities.Curves[1] = score.CalibrationCurve{} },
+		"curve 1: the number of points must be 1 to 4096":              func(m *Manifest) { m.Probabilities = isotonic(); m.Probabilities.Curves[1] = score.CalibrationCurve{} },
 		"probabilities without classes": func(m *Manifest) {
 			*m = *regressor(t).Manifest
 			m.Probabilities = &Probabilities{Kind: Softmax}

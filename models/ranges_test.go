@@ -120,9 +120,9 @@ func eachNumber(manifest []byte, f func(path, now string, edited func(string) []
 func TestManifestsOfRoundsThatContradictThemselvesAreRejected(t *testing.T) {
 	nan := math.NaN()
 	for want, spoil := range map[string]func(m *Manifest){
-		"0 partitions, want 1 to 16384":                        func(m *Manifest) { m.Learner.Log.Partitions = 0 },
-		"-2 partitions":                                        func(m *Manifest) { m.Learner.Log.Partitions = -2 },
-		"1000000000 partitions":                                func(m *Manifest) { m.Learner.Log.Partitions = 1e9 },
+		"the number of partitions must be 1 to 16384 (have 0)": func(m *Manifest) { m.Learner.Log.Partitions = 0 },
+		"to 16384 (have -2)":                                   func(m *Manifest) { m.Learner.Log.Partitions = -2 },
+		"to 16384 (have 1000000000)":                           func(m *Manifest) { m.Learner.Log.Partitions = 1e9 },
 		"lambda is 0.001, elsewhere in the manifest it is 0":   func(m *Manifest) { m.Learner.Lambda = 0 },
 		"loss is hinge, elsewhere in the manifest it is huber": func(m *Manifest) { m.Learner.Log.Loss = "huber" },
 		"rows is 94, elsewhere in the manifest it is 90":       func(m *Manifest) { m.Learner.Log.Rows = 90 },

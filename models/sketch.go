@@ -34,8 +34,8 @@ func NewSketch(l *linear.Model, leverage float64) *Sketch { return &Sketch{l.K, 
 
 func (s *Sketch) check() error {
 	if s != nil && (s.Probes < 1 || s.Probes > ridge.Probes || !(s.Leverage > 0) || !exact.Finite(s.Leverage)) {
-		return fmt.Errorf("a sketch of %d probes with the mean leverage %g; want 1 to %d, and a number above 0", s.Probes,
-			s.Leverage, ridge.Probes)
+		return fmt.Errorf("the probes of a sketch must be 1 to %d, and its mean leverage above 0 (have %d, %g)",
+			ridge.Probes, s.Probes, s.Leverage)
 	}
 	return nil
 }

@@ -48,7 +48,10 @@ func Align(ctx context.Context, o options.Align) (result *results.Align, err err
 	}
 	defer func() { err = t.Job.Close(ctx, err) }()
 	if o.Learned.HeldOut > 0 {
-		if err := t.Job.Timed(ctx, "copies", t.CountCopies); err != nil {
+		end := t.Job.Time("copies")
+		err := t.CountCopies(ctx)
+		end()
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -75,12 +78,12 @@ func validateAlign(o options.Align) error {
 	f, ok := o.Kernel.(kernel.Learned)
 	switch {
 	case o.Out == "":
-		return exit.Usagef("no directory for the features: name one with --out")
+		return exit.Usagef("--out is missing: name the directory to create")
 	case !ok:
 		return exit.Usagef("--kernel %s: align learns features for --kernel learned and harmonic only",
 			kernel.FamilyOf(o.Kernel).Name)
 	case o.Folds < 0 || o.Folds > spec.MaxFolds:
-		return exit.Usagef("--folds must be between 1 and %d (have %d)", spec.MaxFolds, o.Folds)
+		return exit.Usagef("--folds must be 1 to %d (have %d)", spec.MaxFolds, o.Folds)
 	case f.Directory() != "":
 		return exit.Usagef("--frequencies cannot be used with align, which learns new frequencies")
 	}

@@ -33,8 +33,7 @@ func embed(ctx context.Context, o options.Embed, folds int) (result *results.Emb
 		return nil, err
 	}
 	run := spec.Options{Train: options.Train{Prepare: o.Prepare, Model: o.Model}, JobFolds: folds}
-	t, err := training.Begin(ctx, run, o.Model,
-		func(d *dataset.Dataset) error { return checkLabels(o, d) })
+	t, err := training.Begin(ctx, run, o.Model, func(d *dataset.Dataset) error { return checkLabels(o, d) })
 	if err != nil {
 		return nil, err
 	}
@@ -49,14 +48,10 @@ func embed(ctx context.Context, o options.Embed, folds int) (result *results.Emb
 		return nil, err
 	}
 	m := &training.Model{Training: t}
-	err = t.Job.Timed(ctx, "train", func(ctx context.Context) (err error) {
-		m.Fit, err = t.Embed(ctx, &o.LearnerOptions)
-		return err
-	})
-	if err != nil {
+	if m.Fit, err = t.Embed(ctx, &o.LearnerOptions); err != nil {
 		return nil, err
 	}
-	if err := t.Job.Timed(ctx, "publish", m.Publish); err != nil {
+	if err := m.Publish(ctx); err != nil {
 		return nil, err
 	}
 	if o.Plot != "" {

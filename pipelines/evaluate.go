@@ -37,7 +37,7 @@ func TwoSample(ctx context.Context, o options.TwoSample) (*results.TwoSample, er
 
 // VerifyOptimum recomputes the objective and the dual objective of an svm model from the data it was
 // trained on, and checks its certificate of the optimum: that the weights are at most as far from the optimum
-// as the manifest says. If the certificate does not hold, the error is an *exit.GateError and the
+// as recorded in the manifest. If the certificate does not hold, the error is an *exit.GateError and the
 // result is complete.
 func VerifyOptimum(ctx context.Context, o options.VerifyOptimum) (*results.VerifyOptimum, error) {
 	return evaluate.Verify(ctx, o)

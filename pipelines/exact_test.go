@@ -129,8 +129,8 @@ func TestTrainingTendsToExactKernelRidge(t *testing.T) {
 		}
 		return ss
 	}
-	few := stattest.Over(campaign.Of(20, 32), func(seed uint64) float64 { return distance(128, seed) })
-	many := stattest.Over(campaign.Of(6, 10), func(seed uint64) float64 { return distance(2048, seed) })
+	few := stattest.Over(campaign.Pick(20, 32), func(seed uint64) float64 { return distance(128, seed) })
+	many := stattest.Over(campaign.Pick(6, 10), func(seed uint64) float64 { return distance(2048, seed) })
 	ratio := few.Value / many.Value // of squares: 2048/128 = 16
 	se := ratio * math.Hypot(few.SE/few.Value, many.SE/many.Value)
 	t.Logf("RMS distance %.4g at 128 features, %.4g at 2048, of a spread of %.3g; squares fall by %.1f ± %.1f",

@@ -24,7 +24,7 @@ func Generate(ctx context.Context, o options.Generate) (*results.Generate, error
 	case o.Rows < 1:
 		return nil, exit.Usagef("--rows must be at least 1 (have %d)", o.Rows)
 	case o.Out == "":
-		return nil, exit.Usagef("no file to write: name one with --out")
+		return nil, exit.Usagef("--out is missing: name the file to create")
 	case math.IsNaN(o.Noise) || math.IsInf(o.Noise, 0):
 		return nil, exit.Usagef("--noise must be a number (have %g)", o.Noise)
 	}

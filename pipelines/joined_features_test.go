@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// joinedOptions has the options of a Gaussian kernel in a diagonal metric, next to bins of the first
+// joinedOptions holds the options of a Gaussian kernel in a diagonal metric, next to bins of the first
 // column.
 type joinedOptions struct {
 	Features int `flag:"features" help:"Number of Fourier features."`

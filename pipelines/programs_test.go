@@ -518,7 +518,7 @@ func TestEqualRowsGiveEqualBytesInEveryProgram(t *testing.T) {
 		return
 	}
 	var counts programCounts
-	for n := range uint64(campaign.Of(30, 10_000)) {
+	for n := range uint64(campaign.Pick(30, 10_000)) {
 		r := rand.New(rand.NewPCG(n, 2))
 		seeds := make([]uint64, 2+r.IntN(7))
 		for i := range seeds {

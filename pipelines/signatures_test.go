@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// otherResults has the results of jobs whose result has another name.
+// otherResults holds the results of jobs whose result has another name.
 var otherResults = map[string]string{
 	"AddSums":       "(*results.Sum, error)",   // as from Sum
 	"Fit":           "(*results.Train, error)", // as from Train

@@ -406,7 +406,7 @@ func (s *simulation) run() {
 func TestDisturbedDriversConverge(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	b := newBasis(t)
-	first, last := uint64(1), uint64(campaign.Of(12, 3000))
+	first, last := uint64(1), uint64(campaign.Pick(12, 3000))
 	if n, err := strconv.ParseUint(os.Getenv("BOCHNER_SEED"), 10, 64); err == nil {
 		first, last = n, n
 	}
@@ -438,7 +438,7 @@ func TestDisturbedDriversConverge(t *testing.T) {
 func TestSimulationIsRepeatedByItsSeed(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	b := newBasis(t)
-	for seed := range uint64(campaign.Of(1, 100)) {
+	for seed := range uint64(campaign.Pick(1, 100)) {
 		first, second := b.simulate(t, 1000+seed).turns.Log, b.simulate(t, 1000+seed).turns.Log
 		for i := range min(len(first), len(second)) {
 			if first[i] != second[i] {

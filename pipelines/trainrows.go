@@ -35,7 +35,7 @@ func init() {
 	beam.RegisterFunction(await)
 }
 
-// TrainRowsOptions has the options of TrainRows.
+// TrainRowsOptions holds the options of TrainRows.
 type TrainRowsOptions struct {
 	// Dir is the directory in which three are created: recipe, a model of the sample, by whose recipe
 	// later rows can be summed; sums; and models.

@@ -156,8 +156,8 @@ func (s *saving) add(ctx context.Context, r *Reader, shard dataset.Report, last 
 	return nil
 }
 
-// Continue has the scan continue from the checkpoints of an earlier run of the pass: it sets
-// Scan.Cuts. It returns how many rows the checkpoints cover.
+// Continue makes the scan continue from the checkpoints of an earlier run of the pass: it sets
+// Scan.Cuts. It returns the number of rows that the checkpoints cover.
 func (sc *Scan) Continue(ctx context.Context) (rows int64, err error) {
 	dir, prefix := storage.Split(checkpointPrefix(sc.Pass))
 	names, err := storage.Names(ctx, dir)
@@ -189,7 +189,8 @@ func (sc *Scan) Continue(ctx context.Context) (rows int64, err error) {
 			if err != nil {
 				return rows, err
 			}
-			rows, covered = rows+c.Rows, from+c.Shards
+			rows += c.Rows
+			covered = from + c.Shards
 			if from > 0 {
 				sc.Cuts[element] = append(sc.Cuts[element], from)
 			}

@@ -80,6 +80,7 @@ type featureWriter struct {
 	written Written
 }
 
+// write writes the features or hashes of a shard, in files of at most partValues values.
 func (w *featureWriter) write() (Written, error) {
 	_, out := w.m.Dims()
 	hasher, hashes := w.m.(features.Hasher)

@@ -150,7 +150,8 @@ func (r *Reader) Read(ctx context.Context, p *Pass, shard dataset.Shard, source 
 			cancel()
 		}
 		bad := int64(len(b.Bad))
-		used, aside = used+int64(b.N)-bad, aside+bad
+		used += int64(b.N) - bad
+		aside += bad
 		r.countRows(ctx, int64(b.N)-bad, bad)
 		free <- b
 	}

@@ -53,13 +53,13 @@ func (r Cauchy) NewShort(form *features.ShortForm) (features.Map, error) {
 	return d.newShort(form)
 }
 
-// Validate returns an error that names the invalid field.
+// Validate implements features.Recipe.
 func (r Cauchy) Validate() error {
 	d := r.draw()
 	return d.validate()
 }
 
-// Dims returns the row length and the number of features.
+// Dims implements features.Recipe.
 func (r Cauchy) Dims() (in, out int) { return r.In, r.Out }
 
 // Kernel returns Π_i 1/(1 + (x_i−z_i)²/σ²).
@@ -92,7 +92,7 @@ func (o *CauchyOptions) choice() choice {
 	}
 }
 
-// Validate returns an error that names the invalid option.
+// Validate implements kernel.Options.
 func (o *CauchyOptions) Validate() error { return o.choice().validate() }
 
 // Size returns the size of the features.

@@ -65,7 +65,8 @@ func (d *draw) validate() error {
 	case d.scheme == Orthogonal && d.in > maxOrthogonal:
 		return fail("in must be at most %d for an orthogonal draw (have %d); use a structured draw", maxOrthogonal, d.in)
 	case d.scheme != Structured && d.frequencies() > maxValues/d.in:
-		return fail("%d frequencies of %d values take %.1f GiB, limit is %d; use fewer features or a structured draw",
+		return fail("%d frequencies of %d values take %.1f GiB; the limit is %d: use fewer features or a "+
+			"structured draw",
 			d.frequencies(), d.in, 4*float64(d.frequencies())*float64(d.in)/(1<<30), 4*maxValues>>30)
 	case !(d.width > 0) || math.IsInf(d.width, 1):
 		return fail("width must be > 0 and finite (have %v)", d.width)
@@ -95,6 +96,8 @@ func (d *draw) tooLarge(frequency int) error {
 		"with them", d.name, d.width, frequency)
 }
 
+// iidTurns stores in w the n frequencies from first on, in turns, for independent draws: frequency j is a vector of
+// d.number values, times d.factor if there is one. Each frequency has a stream of its own, so any range can be drawn.
 func (d *draw) iidTurns(w []float32, first, n int) {
 	perTurn := 1 / float64(2*math.Pi*d.width)
 	each(n, d.in, func(lo, hi int) {

@@ -145,7 +145,7 @@ func TestRecipeErrorsNameTheField(t *testing.T) {
 		{Gaussian{In: 4, Out: 8, Width: math.NaN()}, "width must be > 0 and finite (have NaN)"},
 		{Gaussian{In: 4, Out: 8, Width: math.Inf(1)}, "width must be > 0 and finite (have +Inf)"},
 		{Gaussian{In: 1 << 20, Out: 4096, Width: 1},
-			"2048 frequencies of 1048576 values take 8.0 GiB, limit is 1; use fewer features or a structured draw"},
+			"2048 frequencies of 1048576 values take 8.0 GiB; the limit is 1: use fewer features or a structured draw"},
 		{Gaussian{In: 4, Out: 8, Width: 1e-300}, "width 1e-300 makes frequency 0 too large for float32"},
 		{Matern{In: 4, Out: 8, Width: 1, Nu: 0.4}, "fourier: Matern: nu must be 0.5 to 100 (have 0.4)"},
 		{Matern{In: 4, Out: 8, Width: 1, Nu: math.NaN()}, "nu must be 0.5 to 100 (have NaN)"},

@@ -45,8 +45,9 @@ func TestMeanOfProductsOfDependentDraws(t *testing.T) {
 		draw       Draw
 		in, out, n int
 	}{
-		{Orthogonal, 5, 20, campaign.Of(250, 1500)}, {Orthogonal, 16, 50, campaign.Of(150, 800)}, // the last block not full
-		{Structured, 5, 128, campaign.Of(200, 1200)}, {Structured, 100, 300, campaign.Of(120, 1200)},
+		{Orthogonal, 5, 20, campaign.Pick(250, 1500)},
+		{Orthogonal, 16, 50, campaign.Pick(150, 800)}, // the last block not full
+		{Structured, 5, 128, campaign.Pick(200, 1200)}, {Structured, 100, 300, campaign.Pick(120, 1200)},
 	} {
 		for _, form := range []Form{Paired, Offset} {
 			for _, z := range []float64{0, 0.5, 1, 2, 3} {
@@ -91,7 +92,7 @@ func TestDependentDrawsAreNoWorseThanIid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow test")
 	}
-	in, seeds := 64, campaign.Of(150, 400)
+	in, seeds := 64, campaign.Pick(150, 400)
 	for _, c := range []struct {
 		form Form
 		out  int

@@ -69,7 +69,7 @@ func (r Exponential) NewShort(form *features.ShortForm) (features.Map, error) {
 	return d.newShort(form)
 }
 
-// Validate returns an error that names the invalid field.
+// Validate implements features.Recipe.
 func (r Exponential) Validate() error {
 	if !(r.Exponent >= leastExponent && r.Exponent < 2) {
 		return fmt.Errorf("fourier: Exponential: exponent must be %v to below 2 (have %v); at 2 use the Gaussian",
@@ -79,7 +79,7 @@ func (r Exponential) Validate() error {
 	return d.validate()
 }
 
-// Dims returns the row length and the number of features.
+// Dims implements features.Recipe.
 func (r Exponential) Dims() (in, out int) { return r.In, r.Out }
 
 // Kernel returns exp(−(‖x−z‖₂/σ)^q).
@@ -107,7 +107,7 @@ func (o *ExponentialOptions) choice() choice {
 	}
 }
 
-// Validate returns an error that names the invalid option.
+// Validate implements kernel.Options.
 func (o *ExponentialOptions) Validate() error { return o.choice().validate() }
 
 // Size returns the size of the features.

@@ -57,13 +57,13 @@ func (r Gaussian) NewShort(form *features.ShortForm) (features.Map, error) {
 	return d.newShort(form)
 }
 
-// Validate returns an error that names the invalid field.
+// Validate implements features.Recipe.
 func (r Gaussian) Validate() error {
 	d := r.draw()
 	return d.validate()
 }
 
-// Dims returns the row length and the number of features.
+// Dims implements features.Recipe.
 func (r Gaussian) Dims() (in, out int) { return r.In, r.Out }
 
 // Kernel returns exp(−‖x−z‖²/2σ²).
@@ -107,7 +107,7 @@ func (o *GaussianOptions) choice() choice {
 	}
 }
 
-// Validate returns an error that names the invalid option.
+// Validate implements kernel.Options.
 func (o *GaussianOptions) Validate() error { return o.choice().validate() }
 
 // Size returns the size of the features.

@@ -56,13 +56,13 @@ func (r Laplace) NewShort(form *features.ShortForm) (features.Map, error) {
 	return d.newShort(form)
 }
 
-// Validate returns an error that names the invalid field.
+// Validate implements features.Recipe.
 func (r Laplace) Validate() error {
 	d := r.draw()
 	return d.validate()
 }
 
-// Dims returns the row length and the number of features.
+// Dims implements features.Recipe.
 func (r Laplace) Dims() (in, out int) { return r.In, r.Out }
 
 // Kernel returns exp(−‖x−z‖₁/σ).
@@ -93,7 +93,7 @@ func (o *LaplaceOptions) choice() choice {
 	}
 }
 
-// Validate returns an error that names the invalid option.
+// Validate implements kernel.Options.
 func (o *LaplaceOptions) Validate() error { return o.choice().validate() }
 
 // Size returns the size of the features.

@@ -32,7 +32,7 @@ func (d *draw) build() (features.Map, error) {
 		return blas.Pack(w, offsets, d.frequencies(), d.in)
 	})
 	if err != nil {
-		return nil, err
+		return nil, err // m is a nil *featureMap, which would make a Map that is not nil
 	}
 	return m, nil
 }
@@ -66,7 +66,7 @@ func (d *draw) dense(in int, pack func(w, offsets []float32) *blas.Weights) (*fe
 		limit: features.AngleLimit(w, d.in)}, nil
 }
 
-// Dims returns the row length and the number of features.
+// Dims implements features.Map.
 func (m *featureMap) Dims() (in, out int) { return m.in, m.out }
 
 // Apply stores the features of the n rows of x in dst, computed by the calling goroutine. If an angle

@@ -181,7 +181,7 @@ func gridGain() (gain, rest float64) {
 // E[φ(x)·φ(z)] = K(x, z), for every kernel, form and pair, and on the grid of bytes.
 func TestMeanOfProductsIsTheKernel(t *testing.T) {
 	const in, out = 5, 32
-	seeds := campaign.Of(500, 1500)
+	seeds := campaign.Pick(500, 1500)
 	gain, rest := gridGain()
 	if !(gain > 1 && gain < 1.0002 && rest > 0 && rest < 2e-5) {
 		t.Errorf("the grid's gain is %v, with a rest of %v", gain, rest)

@@ -71,7 +71,7 @@ func (r Matern) NewShort(form *features.ShortForm) (features.Map, error) {
 	return d.newShort(form)
 }
 
-// Validate returns an error that names the invalid field.
+// Validate implements features.Recipe.
 func (r Matern) Validate() error {
 	if !(r.Nu >= 0.5 && r.Nu <= maxNu) {
 		return fmt.Errorf("fourier: Matern: nu must be 0.5 to %d (have %v); for a smoother kernel use the Gaussian",
@@ -81,7 +81,7 @@ func (r Matern) Validate() error {
 	return d.validate()
 }
 
-// Dims returns the row length and the number of features.
+// Dims implements features.Recipe.
 func (r Matern) Dims() (in, out int) { return r.In, r.Out }
 
 // Kernel returns the Matérn kernel, to about 12 digits.
@@ -154,7 +154,7 @@ func (o *MaternOptions) choice() choice {
 	}
 }
 
-// Validate returns an error that names the invalid option.
+// Validate implements kernel.Options.
 func (o *MaternOptions) Validate() error { return o.choice().validate() }
 
 // Size returns the size of the features.

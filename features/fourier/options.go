@@ -27,7 +27,7 @@ func (c choice) out() int { return kernel.Count(c.features) }
 func (c choice) validate() error {
 	if c.gamma != 0 {
 		if c.width != kernel.Median {
-			return option.Errorf("gamma", "and --width are mutually exclusive: give one of them")
+			return option.Errorf("gamma", "cannot be used with --width: give one of them")
 		}
 		if _, err := kernel.FromGamma(c.gamma, c.distance); err != nil {
 			return option.Errorf("gamma", "must be a number > 0 (have %v)", c.gamma)

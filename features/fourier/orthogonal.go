@@ -50,7 +50,7 @@ func (d *draw) orthogonalTurns(w []float32, first, n int) {
 	}
 }
 
-// reflections has the reflections H_i for the first columns of a block.
+// reflections holds the reflections H_i for the first columns of a block.
 type reflections struct {
 	d     int
 	start []int     // index of v_i in v; v_i has d−i numbers, from column i on

@@ -27,7 +27,7 @@ func TestErrorFallsAsOneOverRootD(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow test")
 	}
-	seeds := campaign.Of(150, 1000)
+	seeds := campaign.Pick(150, 1000)
 	x, z := pairs[3].x, pairs[3].z
 	twice := make([]float32, len(z)) // x + 2(z−x), so that K(x, twice) = K(2Δ)
 	for i := range twice {
@@ -250,7 +250,7 @@ func largest(phi []float32, dim int, x []float32, r features.Recipe) (most float
 // kernel.Features the error reaches ε for at most a share δ of the seeds.
 func TestPointwiseBoundHolds(t *testing.T) {
 	const epsilon, delta, d = 0.3, 0.1, 4
-	seeds := campaign.Of(100, 300)
+	seeds := campaign.Pick(100, 300)
 	x := normals(2*d, 9)
 	for _, form := range []Form{Offset, Paired} {
 		out, err := kernel.Features(kernel.Pairs{Paired: form == Paired, Pairs: 1}, epsilon, delta)

@@ -125,7 +125,7 @@ func (d *draw) buildStructured() (features.Map, error) {
 	return m, nil
 }
 
-// Dims returns the row length and the number of features.
+// Dims implements features.Map.
 func (m *structuredMap) Dims() (in, out int) { return m.in, m.out }
 
 // Apply stores the features of the n rows of x in dst, computed by the calling goroutine. A row with a

@@ -52,7 +52,7 @@ func (r Identity) New() (features.Map, error) {
 	return m, nil
 }
 
-// Validate returns an error that names the invalid field.
+// Validate implements features.Recipe.
 func (r Identity) Validate() error {
 	if r.In < 1 || r.In > rowio.MaxDim {
 		return fmt.Errorf("linear: Identity: in must be 1 to %d (have %d)", rowio.MaxDim, r.In)
@@ -62,7 +62,7 @@ func (r Identity) Validate() error {
 			return fmt.Errorf("linear: Identity: bound must be a number > 0 within float32 (have %v)", r.Bound)
 		}
 		if len(r.Low)+len(r.High) > 0 {
-			return fmt.Errorf("linear: Identity: bound and ranges are mutually exclusive; give one of them")
+			return fmt.Errorf("linear: Identity: bound cannot be used with ranges; give one of them")
 		}
 		return nil
 	}
@@ -79,7 +79,7 @@ func (r Identity) Validate() error {
 	return nil
 }
 
-// Dims returns the row length, twice.
+// Dims implements features.Recipe.
 func (r Identity) Dims() (in, out int) { return r.In, r.In }
 
 // featureMap is the map of Identity. It is immutable and safe for concurrent use.
@@ -90,7 +90,7 @@ type featureMap struct {
 
 var _ features.Ranged = (*featureMap)(nil)
 
-// Dims returns the row length, twice.
+// Dims implements features.Map.
 func (m *featureMap) Dims() (in, out int) { return m.dim, m.dim }
 
 // Apply copies the n rows of x to dst, which may be x itself. It panics if a

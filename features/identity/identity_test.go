@@ -146,7 +146,7 @@ func TestErrorsNameTheField(t *testing.T) {
 		{Identity{In: 0, Bound: 1}, "linear: Identity: in must be 1 to 1048576 (have 0)"},
 		{Identity{In: 1<<20 + 1, Bound: 1}, "in must be 1 to 1048576"},
 		{Identity{In: 1}, "0 lows and 0 highs for 1 columns; give one of each per column"},
-		{Identity{In: 1, Bound: 1, Low: []float32{0}, High: []float32{1}}, "bound and ranges are mutually exclusive"},
+		{Identity{In: 1, Bound: 1, Low: []float32{0}, High: []float32{1}}, "bound cannot be used with ranges"},
 		{Identity{In: 2, Low: []float32{0, 1}, High: []float32{1, 0.5}},
 			"low and high of column 2 must be finite and in order (have 1, 0.5)"},
 		{Identity{In: 1, Low: []float32{0}, High: []float32{float32(math.NaN())}}, "column 1"},

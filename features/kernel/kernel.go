@@ -1,35 +1,3 @@
-// Package kernel is the registry of kernel families: their names, their options, and
-// how to make a recipe from options and data.
-//
-// A family is a package that registers itself next to its recipe:
-//
-//	func init() {
-//		features.Register("fourier.gaussian", features.Decode[Gaussian])
-//		kernel.Register(kernel.Family{Name: "gaussian", New: func() kernel.Options { return &GaussianOptions{} }})
-//	}
-//
-// A program that imports the package can train with the family and has its flags and help.
-//
-// # Widths
-//
-// MedianWidth chooses the width σ of a kernel from a sample of rows, and FromGamma converts
-// the γ of other programs.
-//
-// # Bounds
-//
-// A Bound limits the error of inner products of random Fourier features. It gives the number of features
-// that suffices for an error of ε with probability 1−δ. Features are counted as in a map: the paired form
-// has two for each frequency.
-//
-// All bounds follow from one inequality (Hoeffding 1963): the average of n independent
-// terms in an interval of width w differs from its expectation by t or more with probability at most
-// 2 exp(−2nt²/w²). With D features the estimate of one pair of rows is a mean of
-//
-//	paired:  D/2 terms cos ω·(x−z), of width 2:               2 exp(−Dε²/4)
-//	offset:  D terms 2 cos(ω·x+b) cos(ω·z+b), of width 4:     2 exp(−Dε²/8)
-//
-// The bounds use only E‖ω‖² of the kernel, and are therefore loose: measured errors are smaller, and
-// learning needs even fewer features.
 package kernel
 
 import (
@@ -79,9 +47,8 @@ const DefaultFeatures = 4096
 // Count returns features, or DefaultFeatures if it is 0.
 func Count(features int) int { return cmp.Or(features, DefaultFeatures) }
 
-// Options are the options of a family: a pointer to a struct whose fields have the tags
-// flag and help. The zero value of a field is its default. Methods do not change the
-// options.
+// Options is a pointer to a struct with the options of one family. Each field has the tags flag and help, and its zero
+// value is the default. Methods must not change the struct.
 type Options interface {
 	// Validate returns an error if the options are invalid for any data.
 	Validate() error
@@ -99,7 +66,7 @@ type Size struct {
 	Row      int64 // bytes for each row that is being mapped, besides its features
 	// TakesShort is true if the map takes rows in the short form; see features.ShortFormRecipe.
 	TakesShort bool
-	// Sampled says that Choose draws the map to find the bound of the features on a sample, so features may
+	// Sampled is true if Choose draws the map to find the bound of the features on a sample, so features may
 	// exceed it; see Choice.Reach.
 	Sampled bool
 }
@@ -111,7 +78,7 @@ type Choice struct {
 	Width   float64         // of the kernel, in units of the preprocessed rows; 0 if it has none
 	// Reach limits the features, as a multiple of the bound of their grid; 0 means 1.
 	Reach float64
-	// Wide says that each feature has its own range (see features.Ranged), for which an 8-bit grid is too
+	// Wide is true if each feature has its own range (see features.Ranged), for which an 8-bit grid is too
 	// coarse.
 	Wide bool
 	// Draw returns the recipe of out features of the same kernel, drawn with another seed; nil if features

@@ -1,19 +1,3 @@
-// Package landmarks provides features that are values of a kernel at rows of the training data,
-//
-//	φ_j(x) = k(x, z_j),
-//
-// for landmarks z_1, z_2, …, which are rows drawn at random. Inner products of features, divided by their
-// number, estimate the kernel E_z[k(x, z)·k(y, z)], where z has the distribution of the rows (Balcan, Blum
-// and Vempala, "Kernels as features: on kernels, margins, and low-dimensional mappings", Machine Learning
-// 65, 2006, §4, where they are called F_1). So, unlike random Fourier features, they do not model regions
-// without rows. They have the span of the Nyström approximation (Williams and Seeger, "Using the Nyström
-// method to speed up kernel machines", 2001), but not its whitening: ridge regression penalizes the sum of
-// squares of the weights α instead of αᵀKα, where K is the Gram matrix of the landmarks.
-//
-// Each feature has the range from 0 to 1. Features of a wide kernel are nearly equal, so a 16-bit grid is
-// needed to distinguish them (features.Ranged).
-//
-// A Recipe refers to a file of landmarks (Set), which Encode writes.
 package landmarks
 
 import (
@@ -45,7 +29,8 @@ func Distinct(x []float32, n, d, count int) *Set {
 		row := x[i*d : (i+1)*d]
 		if key := rowio.Hash(0, row); !seen[key] {
 			seen[key] = true
-			r.Count, r.X = r.Count+1, append(r.X, row...)
+			r.Count++
+			r.X = append(r.X, row...)
 		}
 	}
 	return r
@@ -56,7 +41,7 @@ func (r *Set) validate() error {
 	case r.In < 1 || r.In > rowio.MaxDim:
 		return fmt.Errorf("rows must have 1 to %d values (have %d)", rowio.MaxDim, r.In)
 	case r.Count < 1 || r.Count > maxValues/r.In:
-		return fmt.Errorf("must be 1 to %d rows (have %d)", maxValues/r.In, r.Count)
+		return fmt.Errorf("the number of rows must be 1 to %d (have %d)", maxValues/r.In, r.Count)
 	case len(r.X) != r.Count*r.In:
 		return fmt.Errorf("%d values for %d rows of length %d", len(r.X), r.Count, r.In)
 	}
@@ -74,7 +59,7 @@ func Encode(r *Set) ([]byte, error) {
 	if err := r.validate(); err != nil {
 		return nil, fmt.Errorf("landmarks: %w", err)
 	}
-	return safetensors.Encode(nil, safetensors.Of("landmarks", r.X, r.Count, r.In)), nil
+	return safetensors.Encode(nil, safetensors.NewTensor("landmarks", r.X, r.Count, r.In)), nil
 }
 
 // Decode decodes what Encode returned. It fails if data is not such a file, or if sizes or values are

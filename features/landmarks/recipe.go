@@ -68,7 +68,7 @@ func (r Recipe) Validate() error {
 	return nil
 }
 
-// Dims returns the row length and the number of features.
+// Dims implements features.Recipe.
 func (r Recipe) Dims() (in, out int) {
 	in, _, _ = features.Dims(r.Of)
 	return in, r.Out
@@ -153,7 +153,7 @@ func (r Recipe) New() (features.Map, error) {
 	return m, nil
 }
 
-// Dims returns the row length and the number of landmarks.
+// Dims implements features.Map.
 func (m *featureMap) Dims() (in, out int) { return m.in, m.out }
 
 // Apply stores the features of the n rows of x in dst, each computed in float64 and rounded once. A row

@@ -65,9 +65,9 @@ func Encode(f *Frequencies) ([]byte, error) {
 	if err := f.validate(); err != nil {
 		return nil, fmt.Errorf("learned: frequencies: %w", err)
 	}
-	tensors := []safetensors.Tensor{safetensors.Of("frequencies", f.W, f.Count, f.In)}
+	tensors := []safetensors.Tensor{safetensors.NewTensor("frequencies", f.W, f.Count, f.In)}
 	if f.Weight != nil {
-		tensors = append(tensors, safetensors.Of("weights", f.Weight, f.Count))
+		tensors = append(tensors, safetensors.NewTensor("weights", f.Weight, f.Count))
 	}
 	return safetensors.Encode(nil, tensors...), nil
 }

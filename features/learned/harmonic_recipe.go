@@ -43,7 +43,7 @@ func init() {
 	})
 }
 
-// Validate returns an error that names the invalid field.
+// Validate implements features.Recipe.
 func (r Harmonics) Validate() error {
 	fail := func(format string, a ...any) error {
 		return fmt.Errorf("harmonic: %s", fmt.Sprintf(format, a...))
@@ -140,7 +140,7 @@ func (o *HarmonicOptions) Start() kernel.Options {
 // be fewer features.
 func (o *HarmonicOptions) Count() int { return kernel.Count(o.Features) }
 
-// Validate returns an error that names the invalid option.
+// Validate implements kernel.Options.
 func (o *HarmonicOptions) Validate() error {
 	if o.Frequencies != "" {
 		return nil // the directory determines the rest

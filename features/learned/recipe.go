@@ -75,7 +75,7 @@ func (r Recipe) Validate() error {
 	return nil
 }
 
-// Dims returns the row length and the number of features.
+// Dims implements features.Recipe.
 func (r Recipe) Dims() (in, out int) {
 	if r.Form == fourier.Paired {
 		return r.In, 2 * r.Count
@@ -142,7 +142,7 @@ func (r Recipe) Waves() (amplitude, offsets []float32, err error) {
 func (r Recipe) New() (features.Map, error) {
 	m, err := r.build(r.In, func(w, offsets []float32) *blas.Weights { return blas.Pack(w, offsets, r.Count, r.In) })
 	if err != nil {
-		return nil, err
+		return nil, err // m is a nil *featureMap, which would make a Map that is not nil
 	}
 	return m, nil
 }
@@ -219,13 +219,13 @@ type featureMap struct {
 	form    fourier.Form
 	bound   float32 // largest magnitude of a feature
 	limit   float32 // no angle overflows for values up to limit; see features.AngleLimit
-	// amplitude has the amplitude of each feature. It is nil if all are equal to bound.
+	// amplitude holds the amplitude of each feature. It is nil if all are equal to bound.
 	amplitude []float32
 }
 
 var _ features.Gridded = (*featureMap)(nil)
 
-// Dims returns the row length and the number of features.
+// Dims implements features.Map.
 func (m *featureMap) Dims() (in, out int) { return m.in, m.out }
 
 // Apply stores the features of the n rows of x (n×in, row-major) in dst (n×out). It runs on one
@@ -306,7 +306,7 @@ func (o *Options) Count() int {
 	return out
 }
 
-// Validate returns an error that names the invalid option.
+// Validate implements kernel.Options.
 func (o *Options) Validate() error {
 	if o.Frequencies != "" {
 		return nil // the directory determines the rest

@@ -26,7 +26,9 @@ func angle(x, z []float32) (scale, rho float64) {
 	var xx, zz, xz float64
 	for i, v := range x {
 		a, b := float64(v), float64(z[i])
-		xx, zz, xz = xx+a*a, zz+b*b, xz+a*b
+		xx += a * a
+		zz += b * b
+		xz += a * b
 	}
 	scale = math.Sqrt(xx) * math.Sqrt(zz)
 	if scale == 0 {

@@ -86,7 +86,7 @@ func TestKernelEqualsHoeffdingsFormula(t *testing.T) {
 	}
 	const h, reach, steps = 0.1, 80, 64
 	qs := []int{1, 2, 3, 4, 8, 16, 17, 64, 256}
-	for _, rho := range []float64{-0.95, 0.95, 0.3, -0.5, 0.8}[:campaign.Of(2, 5)] {
+	for _, rho := range []float64{-0.95, 0.95, 0.3, -0.5, 0.8}[:campaign.Pick(2, 5)] {
 		sums := make([]float64, len(qs))
 		var sin, half, weight [steps + 1]float64 // of Simpson's rule
 		for k := range sin {

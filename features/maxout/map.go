@@ -24,6 +24,7 @@ type featureMap struct {
 
 var _ features.Gridded = (*featureMap)(nil)
 
+// newMap draws the projections of a valid recipe and, with a pool, the indices of the projections of each unit.
 func newMap(r Maxout) *featureMap {
 	n := r.projections()
 	w, err := r.Projections(0, n)
@@ -47,7 +48,7 @@ func newMap(r Maxout) *featureMap {
 	return m
 }
 
-// Dims returns the row length and the number of units.
+// Dims implements features.Map.
 func (m *featureMap) Dims() (in, out int) { return m.in, m.out }
 
 // Apply stores the features of the n rows of x in dst, computed by the calling goroutine:

@@ -39,7 +39,7 @@ func TestMeanOfProductsIsTheKernelAndNotTheoremOne(t *testing.T) {
 		t.Skip("slow test")
 	}
 	const d, m = 6, 128
-	seeds := campaign.Of(400, 600)
+	seeds := campaign.Pick(400, 600)
 	rhos := []float64{-1, -0.5, 0, 0.5, 0.9, 1}
 	var x []float32
 	for _, rho := range rhos {
@@ -243,7 +243,7 @@ func TestHammingDistanceOfCodesIsOneMinusKappa(t *testing.T) {
 		t.Skip("slow test")
 	}
 	const d, m = 6, 100
-	seeds := campaign.Of(200, 400)
+	seeds := campaign.Pick(200, 400)
 	rhos := []float64{-1, -0.5, 0, 0.5, 0.9, 1}
 	var x []float32
 	for _, rho := range rhos {
@@ -327,7 +327,7 @@ func TestSharedPoolErrsAsFewerUnitsDo(t *testing.T) {
 		t.Skip("slow test")
 	}
 	const d, m, q, pool = 6, 400, 4, 200
-	seeds := campaign.Of(600, 1500)
+	seeds := campaign.Pick(600, 1500)
 	x := at(d, 0.5, 1, 1)
 	variance := func(r Maxout) float64 {
 		r.In, r.Q, r.Bound = d, q, 8

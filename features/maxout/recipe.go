@@ -56,7 +56,7 @@ func (r Maxout) New() (features.Map, error) {
 	return newMap(r), nil
 }
 
-// Validate returns an error that names the invalid field.
+// Validate implements features.Recipe.
 func (r Maxout) Validate() error {
 	fail := func(format string, a ...any) error { return fmt.Errorf("maxout: "+format, a...) }
 	switch {
@@ -69,10 +69,10 @@ func (r Maxout) Validate() error {
 	case r.Pool != 0 && r.Pool < r.Q:
 		return fail("pool must be at least q = %d projections, or 0 to give every unit its own (have %d)", r.Q, r.Pool)
 	case r.Pool == 0 && r.Out > maxValues/r.In/r.Q:
-		return fail("%d units of %d projections of %d values take %.1f GiB, limit is %d; use fewer units or a pool",
+		return fail("%d units of %d projections of %d values take %.1f GiB; the limit is %d: use fewer units or a pool",
 			r.Out, r.Q, r.In, 4*float64(r.Out)*float64(r.Q)*float64(r.In)/(1<<30), 4*maxValues>>30)
 	case r.Pool > maxValues/r.In:
-		return fail("a pool of %d projections of %d values takes %.1f GiB, limit is %d; use a smaller pool",
+		return fail("a pool of %d projections of %d values takes %.1f GiB; the limit is %d: use a smaller pool",
 			r.Pool, r.In, 4*float64(r.Pool)*float64(r.In)/(1<<30), 4*maxValues>>30)
 	case r.Pool != 0 && r.Out > maxValues/r.Q:
 		return fail("%d units of %d indices exceed the limit of %d GiB; use fewer units", r.Out, r.Q, 4*maxValues>>30)
@@ -83,7 +83,7 @@ func (r Maxout) Validate() error {
 	return nil
 }
 
-// Dims returns the row length and the number of units.
+// Dims implements features.Recipe.
 func (r Maxout) Dims() (in, out int) { return r.In, r.Out }
 
 // projections returns the number of projections.
@@ -159,7 +159,7 @@ func (o *Options) withDefaults() Options {
 	return Options{Q: cmp.Or(o.Q, defaultQ), Pool: o.Pool, Features: kernel.Count(o.Features)}
 }
 
-// Validate returns an error that names the invalid option.
+// Validate implements kernel.Options.
 func (o *Options) Validate() error {
 	v := o.withDefaults()
 	if v.Features < 1 {

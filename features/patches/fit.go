@@ -79,7 +79,8 @@ func (s Sample) Fit(cells int) (*Layer, error) {
 	var total, n float64
 	each(func(p []float32) {
 		_, variance := moments(p)
-		total, n = total+variance, n+1
+		total += variance
+		n++
 	})
 	l.recipe.Floor = floorShare * total / n
 	if !(l.recipe.Floor > 0 && l.recipe.Floor <= math.MaxFloat32) {

@@ -51,7 +51,7 @@ func (r Recipe) places() (down, across int) {
 	return r.Shape.Height - r.Patch + 1, r.Shape.Width - r.Patch + 1
 }
 
-// Validate returns an error that names the invalid field.
+// Validate implements features.Recipe.
 func (r Recipe) Validate() error {
 	fail := func(format string, a ...any) error { return fmt.Errorf("patches: "+format, a...) }
 	filters := len(r.Bias)
@@ -152,7 +152,7 @@ func (o *Options) withDefaults() Options {
 // perFilter returns the number of features of a filter.
 func (o Options) perFilter() int { return signs * o.Cells * o.Cells }
 
-// Validate returns an error that names the invalid option.
+// Validate implements kernel.Options.
 func (o *Options) Validate() error {
 	v := o.withDefaults()
 	switch {

@@ -21,9 +21,8 @@ const maxBinFeatures = 1 << 20
 //	1 if x ≥ c_1, else 0                                                    (bins, k = 1: one feature)
 //	h_i(x),   1 ≤ i ≤ k                                                     (piecewise-linear; k features)
 //
-// where h_i is 1 at c_i, 0 at the other cuts, linear between them and constant beyond them
-// (piecewise-linear columns). The features of a column sum to Weight, unless it has a single cut. The
-// features of NaN are NaN.
+// where h_i is 1 at c_i, 0 at the other cuts, linear between them and constant beyond them (piecewise-linear
+// columns). The features of a column sum to Weight, unless it has a single cut. The features of NaN are NaN.
 //
 // The kernel of intervals is Weight² times the number of columns in which both rows are in the same interval.
 type Bins struct {
@@ -77,12 +76,12 @@ func (r Bins) Validate() error {
 		out += r.size(c)
 	}
 	if out < 1 || out > maxBinFeatures {
-		return fmt.Errorf("bins: there must be 1 to %d features (have %d)", maxBinFeatures, out)
+		return fmt.Errorf("bins: the number of features must be 1 to %d (have %d)", maxBinFeatures, out)
 	}
 	return nil
 }
 
-// Dims returns the row length and the number of features.
+// Dims implements features.Recipe.
 func (r Bins) Dims() (in, out int) {
 	for _, c := range r.Columns {
 		out += r.size(c)
@@ -128,7 +127,7 @@ type binMap struct {
 
 var _ features.Ranged = (*binMap)(nil)
 
-// Dims returns the row length and the number of features.
+// Dims implements features.Map.
 func (m *binMap) Dims() (in, out int) { return m.In, m.out }
 
 // Apply stores the features of the n rows of x in dst. It panics if a slice is too short.

@@ -48,8 +48,7 @@ func (r BinLevels) Dims() (in, out int) {
 	return in, in + out
 }
 
-// Origin returns the input column of output number j. If j is one of its levels, levels is their number,
-// otherwise 0.
+// Origin returns the input column of output number j. If j is one of its levels, levels is their number, otherwise 0.
 func (r BinLevels) Origin(j int) (column, levels int) {
 	if j < r.In {
 		return j, 0

@@ -91,7 +91,7 @@ func TestInvalidBinsAreRejected(t *testing.T) {
 		"in must be":                      {Columns: one, Weight: 1},
 		"weight must be":                  {In: 1, Columns: one},
 		"weight must be a":                {In: 1, Columns: one, Weight: nan},
-		"there must be 1 to":              {In: 1, Weight: 1},
+		"features must be 1 to":           {In: 1, Weight: 1},
 		"item 1: 1 cuts, want at least 2": {In: 1, Columns: one, Weight: 1, PiecewiseLinear: true},
 		"item 1: 0 cuts":                  {In: 1, Columns: make([]BinColumn, 1), Weight: 1},
 		"item 1: index must be 0 to 0":    {In: 1, Columns: []BinColumn{{1, features.Floats{1}}}, Weight: 1},

@@ -46,7 +46,7 @@ type Lookup struct {
 	// Parts is the number of further tables of the same size, for training rows. Their index is the level
 	// plus a multiple of Values+1; see TargetEncoder.
 	Parts int `json:"parts,omitempty"`
-	// Numbers has the numbers of each level, and of a missing value or any other index:
+	// Numbers holds the numbers of each level, and of a missing value or any other index:
 	// (Parts+1)×(Values+1)×Out, row-major.
 	Numbers features.Floats `json:"numbers"`
 }
@@ -74,7 +74,7 @@ func (s *Slot) width() int {
 // Validate returns an error that names the invalid slot and field.
 func (r Columns) Validate() error {
 	if len(r.Slots) < 1 || len(r.Slots) > rowio.MaxDim {
-		return fmt.Errorf("columns: slots: there must be 1 to %d (have %d)", rowio.MaxDim, len(r.Slots))
+		return fmt.Errorf("columns: the number of slots must be 1 to %d (have %d)", rowio.MaxDim, len(r.Slots))
 	}
 	if r.CrossFit != nil {
 		if err := r.CrossFit.validate(); err != nil {
@@ -229,6 +229,7 @@ func (r Columns) Names(t *schema.Table) []string {
 	return names
 }
 
+// names appends the names of the numbers of a slot, such as country=DE. c is its column in the table.
 func (s *Slot) names(names []string, slot string, c *schema.Column) []string {
 	switch {
 	case s.Number != nil:

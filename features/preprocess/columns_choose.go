@@ -16,12 +16,12 @@ import (
 type Encoding string
 
 const (
-	// OneHotEncoding has a number for each level; see OneHot.
+	// OneHotEncoding makes a number for each level; see OneHot.
 	OneHotEncoding Encoding = "onehot"
-	// CountEncoding has one number, the logarithm of the number of rows with the level. Held-out rows are not
+	// CountEncoding makes one number, the logarithm of the number of rows with the level. Held-out rows are not
 	// counted, because rows to predict are not counted either.
 	CountEncoding Encoding = "count"
-	// TargetEncoding has statistics of the labels of other rows with the level: the share of each class, or the mean
+	// TargetEncoding makes statistics of the labels of other rows with the level: the share of each class, or the mean
 	// target. See LabelSums.
 	TargetEncoding Encoding = "target"
 )
@@ -31,9 +31,8 @@ const defaultTextWeight = 0.7
 
 // ColumnOptions are the options of encodings. The zero value means one-hot encoding with weight 0.7.
 type ColumnOptions struct {
-	// How categories become numbers: onehot (a number for each level, the default), count (the
-	// logarithm of how many rows have the level) or target (the mean label of other rows with the
-	// level).
+	// How categories become numbers: onehot (a number for each level, the default), count (the logarithm of how many
+	// rows have the level) or target (the mean label of other rows with the level).
 	Encode Encoding `flag:"encode" values:"onehot,count,target"`
 	// Number that stands for the level of a category. Rows with different levels have a squared
 	// distance of 2·weight², where two random rows have 2 in a standardised column of numbers. 0 is
@@ -41,7 +40,7 @@ type ColumnOptions struct {
 	Weight float64 `flag:"category_weight"`
 }
 
-// Validate returns an error that names the invalid option.
+// Validate implements kernel.Options.
 func (o ColumnOptions) Validate() error {
 	switch o.Encode {
 	case "", OneHotEncoding, CountEncoding, TargetEncoding:
@@ -86,7 +85,7 @@ type ColumnStatistics struct {
 type Column struct {
 	Mean, Variance float64
 	Low, High      float32
-	// Unscaled says that columns should not be scaled, because the number is the weight of a level.
+	// Unscaled is true if columns should not be scaled, because the number is the weight of a level.
 	Unscaled bool
 }
 
@@ -145,9 +144,11 @@ func ColumnBounds(t *schema.Table, o ColumnOptions, outputs int) (numbers, short
 		case c.Type == schema.Category && o.encodingOf(c) == TargetEncoding:
 			numbers += outputs
 		case c.Type == schema.Category:
-			groups, hot = groups+1, hot+c.Values()+1
+			groups++
+			hot += c.Values() + 1
 		case c.Type == schema.Boolean:
-			groups, hot = groups+1, hot+3
+			groups++
+			hot += 3
 		default:
 			numbers += c.Width() + 1
 		}
@@ -179,6 +180,7 @@ func (c *chooser) add(s Slot, columns ...Column) {
 	c.slots, c.columns = append(c.slots, s), append(c.columns, columns)
 }
 
+// column chooses the steps for a column. statistics are those of its slots: several for a time, otherwise one.
 func (c *chooser) column(column *schema.Column, statistics []ColumnStatistics) {
 	switch s := statistics[0]; {
 	case column.Type == schema.Category && c.encodingOf(column) == CountEncoding:

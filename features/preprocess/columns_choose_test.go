@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// trouble has a column of each type, with and without missing values.
+// trouble holds a column of each type, with and without missing values.
 var trouble = &schema.Table{Columns: []schema.Column{
 	{Name: "n", Type: schema.Number},
 	{Name: "gaps", Type: schema.Number},

@@ -36,6 +36,8 @@ type step struct {
 	index        bool    // short form: the only number is the index of the level among all levels of one-hot slots
 }
 
+// newMap lays out the numbers of a row: first those of numeric and lookup slots, then one-hot levels. If there are
+// levels, it also makes the map to the short form, which has an index for each one-hot slot.
 func newMap(r Columns) *columnMap {
 	m, short := &columnMap{slots: make([]step, len(r.Slots))}, &columnMap{slots: make([]step, len(r.Slots))}
 	m.in, m.out = r.Dims()
@@ -85,8 +87,7 @@ func (m *columnMap) Dims() (in, out int) { return m.in, m.out }
 // TakesMissing returns true: NaN is a missing value.
 func (m *columnMap) TakesMissing() bool { return true }
 
-// Apply stores the numbers of the n rows of x in dst, which must not be x. It panics if a slice is too
-// short.
+// Apply stores the numbers of the n rows of x in dst, which must not be x. It panics if a slice is too short.
 func (m *columnMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("columns: Apply: slice too short")
@@ -96,6 +97,7 @@ func (m *columnMap) Apply(dst, x []float32, n int) {
 	}
 }
 
+// row stores in dst the numbers of the row x, which has one value per slot.
 func (m *columnMap) row(dst, x []float32) {
 	for i, v := range x {
 		s := &m.slots[i]

@@ -32,7 +32,7 @@ func applyColumns(t *testing.T, r features.Recipe, x []float32, n int) []float32
 	return dst
 }
 
-// recipe has a slot of each kind.
+// recipe holds a slot of each kind.
 var recipe = Columns{Slots: []Slot{
 	{Number: &Number{Fill: 5, Missing: 2}},
 	{OneHot: &OneHot{Values: 3, Weight: 0.5, Missing: true}},
@@ -119,7 +119,7 @@ func TestRecipeErrorsNameSlotAndField(t *testing.T) {
 		r    Columns
 		want string
 	}{
-		{Columns{}, "columns: slots: there must be 1 to 1048576 (have 0)"},
+		{Columns{}, "columns: the number of slots must be 1 to 1048576 (have 0)"},
 		{slot(Slot{}), "columns: slot 2: want one of number, onehot and table (have 0)"},
 		{slot(Slot{Number: &Number{}, OneHot: &OneHot{}}), "(have 2)"},
 		{slot(Slot{Number: &Number{Fill: nan}}), "slot 2: number: fill and missing must be finite"},

@@ -16,9 +16,8 @@ func init() {
 	features.Register("image.patchpca", features.Decode[PatchPCA])
 }
 
-// ImageShape describes how a row stores an image: pixel by pixel, row after row from the top and each row
-// from the left, either with the channels of a pixel next to each other or with one plane of pixels per
-// channel.
+// ImageShape describes how a row stores an image: pixel by pixel, row after row from the top and each row from the
+// left, either with the channels of a pixel next to each other or with one plane of pixels per channel.
 type ImageShape struct {
 	Height   int  `json:"height"`   // pixels, ≥ 1
 	Width    int  `json:"width"`    // pixels, ≥ 1
@@ -69,7 +68,7 @@ type rowMap struct {
 
 var _ features.Map = (*rowMap)(nil)
 
-// Dims returns the row lengths of input and output.
+// Dims implements features.Map.
 func (m *rowMap) Dims() (in, out int) { return m.in, m.out }
 
 // Apply stores in dst the outputs for the n rows of x. The slices must not overlap, unless the family

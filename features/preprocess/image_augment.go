@@ -24,10 +24,9 @@ var (
 //	contrast    v ↦ m + f·(v − m)               f uniform in 1 ± Contrast
 //	saturation  v ↦ y + f·(v − y)               f uniform in 1 ± Saturation
 //
-// where y is the luma of the pixel (see Gray) and m the mean luma of the image
-// at that point, or the mean of all its values if it does not have three channels.
-// These are the adjustments of torchvision's ColorJitter, except that results are not
-// clipped to the range of the pixels, which is unknown, and the order is fixed.
+// where y is the luma of the pixel (see Gray) and m the mean luma of the image at that point, or the mean of all its
+// values if it does not have three channels. These are the adjustments of torchvision's ColorJitter, except that
+// results are not clipped to the range of the pixels, which is unknown, and the order is fixed.
 //
 // All choices depend only on Seed, on the row's index or hash, and on the round: not on the order
 // of the rows or on the blocks. Skipping a step does not change the choices of the others. Each

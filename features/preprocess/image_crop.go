@@ -38,7 +38,7 @@ func crop(dst, x []float32, s ImageShape, top, left, size int) {
 	}
 }
 
-// Validate returns an error that names the invalid field.
+// Validate implements features.Recipe.
 func (r Crop) Validate() error {
 	if err := r.Shape.check("Crop"); err != nil {
 		return err

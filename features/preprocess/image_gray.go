@@ -10,8 +10,7 @@ import (
 //
 //	y = 0.299·red + 0.587·green + 0.114·blue   (Recommendation ITU-R BT.601, §2.5.1)
 //
-// summed from the left in float64 and rounded to float32. scikit-image's rgb2gray
-// uses the weights of BT.709 instead.
+// summed from the left in float64 and rounded to float32. scikit-image's rgb2gray uses the weights of BT.709 instead.
 type Gray struct {
 	Shape ImageShape `json:"shape"` // of three channels
 }
@@ -45,7 +44,7 @@ func luma(red, green, blue float32) float32 {
 	return float32(float64(0.299*float64(red)) + float64(0.587*float64(green)) + float64(0.114*float64(blue)))
 }
 
-// Validate returns an error that names the invalid field.
+// Validate implements features.Recipe.
 func (r Gray) Validate() error {
 	if err := r.Shape.check("Gray"); err != nil {
 		return err

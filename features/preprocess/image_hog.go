@@ -9,10 +9,9 @@ import (
 	"github.com/bochner-ml/bochner/io/rowio"
 )
 
-// HoG is the recipe of the histograms of oriented gradients of an image (Dalal &
-// Triggs, "Histograms of oriented gradients for human detection", CVPR 2005),
-// one for each cell of Cell×Cell pixels, each normalised separately (blocks of 1×1 cells).
-// It follows the conventions of scikit-image's feature.hog:
+// HoG is the recipe of the histograms of oriented gradients of an image (Dalal & Triggs, "Histograms of oriented
+// gradients for human detection", CVPR 2005), one for each cell of Cell×Cell pixels, each normalised separately
+// (blocks of 1×1 cells). It follows the conventions of scikit-image's feature.hog:
 //
 //   - The gradient is the difference of the two neighbours, g_x = v(y, x+1) −
 //     v(y, x−1), and 0 across the border: g_x in the first and last column, g_y in
@@ -119,7 +118,7 @@ func normalize(dst []float32, votes []float64, scale float64) {
 	}
 }
 
-// Validate returns an error that names the invalid field.
+// Validate implements features.Recipe.
 func (r HoG) Validate() error {
 	if err := r.Shape.check("HoG"); err != nil {
 		return err
@@ -134,12 +133,13 @@ func (r HoG) Validate() error {
 		return fmt.Errorf("image: HoG: orientations must be 1 to 180 (have %d)", r.Orientations)
 	}
 	if _, out := r.Dims(); out > rowio.MaxDim {
-		return fmt.Errorf("image: HoG: %d features, limit is %d; use larger cells or fewer orientations", out, rowio.MaxDim)
+		return fmt.Errorf("image: HoG: %d features; the limit is %d: use larger cells or fewer orientations", out,
+			rowio.MaxDim)
 	}
 	return nil
 }
 
-// Dims returns the length of the image and the number of features.
+// Dims implements features.Recipe.
 func (r HoG) Dims() (in, out int) {
 	return r.Shape.Len(), (r.Shape.Height / r.Cell) * (r.Shape.Width / r.Cell) * r.Orientations
 }

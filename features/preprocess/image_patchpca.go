@@ -26,8 +26,7 @@ const MaxPatch = 2048
 // each other, in both layouts. The differences are rounded to float32, and package blas adds the products.
 // FitPatchPCA computes Mean and Basis; other values, such as filters, work too.
 //
-// Patches lie inside the image: there are ⌊(Height−Patch)/Stride⌋ + 1 of them vertically,
-// and likewise horizontally.
+// Patches lie inside the image: there are ⌊(Height−Patch)/Stride⌋ + 1 of them vertically, and likewise horizontally.
 type PatchPCA struct {
 	Shape  ImageShape `json:"shape"`
 	Patch  int        `json:"patch"`  // pixels, 1 to the lesser of height and width
@@ -102,7 +101,7 @@ func (s ImageShape) Patch(dst, x []float32, top, left, size int) {
 	}
 }
 
-// Validate returns an error that names the invalid field.
+// Validate implements features.Recipe.
 func (r PatchPCA) Validate() error {
 	if err := CheckPatches("PatchPCA", r.Shape, r.Patch, r.Stride, r.Out); err != nil {
 		return err
@@ -197,15 +196,13 @@ func (f PatchFit) Validate() error {
 // length returns the number of values of a patch.
 func (f PatchFit) length() int { return f.Patch * f.Patch * f.Shape.Channels }
 
-// FitPatchPCA returns the principal directions of the patches of the n images, in descending order of
-// variance, and the mean of the patches. The component of largest magnitude of each direction (the first of
-// several) is positive. A sample of images is enough: a thousand images of 32×32 pixels contain 729,000
-// patches of 6×6.
+// FitPatchPCA returns the principal directions of the patches of the n images, in descending order of variance, and
+// the mean of the patches. The component of largest magnitude of each direction (the first of several) is positive. A
+// sample of images is enough: a thousand images of 32×32 pixels contain 729,000 patches of 6×6.
 //
-// Mean and covariance are float64 sums in the order of images and patches, so the recipe does not depend on
-// the number of threads. On another architecture the eigenvectors may differ in the last bits of float64,
-// which is why the recipe stores the basis. Directions of equal variance are an arbitrary basis of their
-// span.
+// Mean and covariance are float64 sums in the order of images and patches, so the recipe does not depend on the
+// number of threads. On another architecture the eigenvectors may differ in the last bits of float64, which is why
+// the recipe stores the basis. Directions of equal variance are an arbitrary basis of their span.
 //
 // FitPatchPCA fails if a field of f is invalid, if there are no images, if a pixel is not finite, or if a
 // direction to be whitened has variance 0 up to rounding. It panics if images is too short.

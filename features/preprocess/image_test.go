@@ -232,7 +232,7 @@ func TestImageErrorsNameTheField(t *testing.T) {
 		{HoG{Shape: s, Cell: 6, Orientations: 8}, "(have 6)"},
 		{HoG{Shape: s, Cell: 1}, "image: HoG: orientations must be 1 to 180 (have 0)"},
 		{HoG{Shape: s, Cell: 1, Orientations: 181}, "(have 181)"},
-		{HoG{Shape: with(512, 512, 1), Cell: 1, Orientations: 5}, "image: HoG: 1310720 features, limit is"},
+		{HoG{Shape: with(512, 512, 1), Cell: 1, Orientations: 5}, "image: HoG: 1310720 features; the limit is"},
 		{PatchPCA{}, "image: PatchPCA: shape.height"},
 		{PatchPCA{Shape: s, Patch: 6, Stride: 1, Out: 1}, "image: PatchPCA: patch must be 1 to 5 (have 6)"},
 		{PatchPCA{Shape: with(500, 500, 4), Patch: 30, Stride: 1, Out: 1},

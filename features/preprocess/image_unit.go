@@ -27,11 +27,11 @@ func (r UnitPixels) New() (features.Map, error) {
 	}}, nil
 }
 
-// Validate returns an error that names the invalid field.
+// Validate implements features.Recipe.
 func (r UnitPixels) Validate() error { return r.Shape.check("UnitPixels") }
 
 // Result returns the shape of the image, which is unchanged.
 func (r UnitPixels) Result() ImageShape { return r.Shape }
 
-// Dims returns the length of the image, twice.
+// Dims implements features.Recipe.
 func (r UnitPixels) Dims() (in, out int) { return r.Shape.Len(), r.Shape.Len() }

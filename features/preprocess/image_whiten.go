@@ -47,11 +47,11 @@ func (r Whiten) New() (features.Map, error) {
 	}}, nil
 }
 
-// Validate returns an error that names the invalid field.
+// Validate implements features.Recipe.
 func (r Whiten) Validate() error { return r.Shape.check("Whiten") }
 
 // Result returns the shape of the image, which is unchanged.
 func (r Whiten) Result() ImageShape { return r.Shape }
 
-// Dims returns the length of the image, twice.
+// Dims implements features.Recipe.
 func (r Whiten) Dims() (in, out int) { return r.Shape.Len(), r.Shape.Len() }

@@ -33,7 +33,7 @@ const maxJoinParts = 16
 // Validate returns an error unless all parts are valid and take rows of the same length.
 func (r Join) Validate() error {
 	if len(r.Parts) < 1 || len(r.Parts) > maxJoinParts {
-		return fmt.Errorf("join: there must be 1 to %d parts (have %d)", maxJoinParts, len(r.Parts))
+		return fmt.Errorf("join: the number of parts must be 1 to %d (have %d)", maxJoinParts, len(r.Parts))
 	}
 	length, total := 0, 0
 	for i, p := range r.Parts {
@@ -201,6 +201,8 @@ type joinMap struct {
 	scratch sync.Pool // of *[]float32
 }
 
+// joinMaps returns the map that joins the features of the parts. It is Gridded and Ranged if all parts are Gridded; a
+// part that is not Ranged has the centre 0 and its own bound for all of its features.
 func joinMaps(parts []features.Map) features.Map {
 	m := &joinMap{parts: parts}
 	for _, p := range parts {

@@ -178,8 +178,8 @@ func TestJoinTakesTheShortForm(t *testing.T) {
 func TestInvalidJoinsAreRejected(t *testing.T) {
 	inside := preprocess.Join{Parts: parts()[:1]}
 	for want, r := range map[string]preprocess.Join{
-		"there must be 1 to 16 parts":           {},
-		"there must be 1 to 16 parts (have 17)": {Parts: slices.Repeat(parts()[:1], 17)},
+		"parts must be 1 to 16":           {},
+		"parts must be 1 to 16 (have 17)": {Parts: slices.Repeat(parts()[:1], 17)},
 		"part 2: takes rows of 3 values, part 1 rows of 4": {Parts: []features.Recipe{parts()[0],
 			identity.Identity{In: 3, Bound: 1}}},
 		"part 2: the recipe is missing":                     {Parts: []features.Recipe{parts()[0], nil}},

@@ -42,7 +42,7 @@ func (r DiagonalMetric) Validate() error {
 	return nil
 }
 
-// Dims returns the number of columns, twice.
+// Dims implements features.Recipe.
 func (r DiagonalMetric) Dims() (in, out int) { return len(r.A), len(r.A) }
 
 // diagonal is the map of DiagonalMetric.
@@ -50,7 +50,7 @@ type diagonal struct{ a []float32 }
 
 var _ features.Columnwise = (*diagonal)(nil)
 
-// Dims returns the number of columns, twice.
+// Dims implements features.Map.
 func (m *diagonal) Dims() (in, out int) { return len(m.a), len(m.a) }
 
 // Apply maps the n rows of x into dst, which may be x itself. It panics if a slice is too short.

@@ -40,7 +40,7 @@ func EncodeMetric(m *MetricMatrix) ([]byte, error) {
 	if err := m.validate(); err != nil {
 		return nil, fmt.Errorf("metric: %w", err)
 	}
-	return safetensors.Encode(nil, safetensors.Of("metric", m.A, m.Dim, m.Dim)), nil
+	return safetensors.Encode(nil, safetensors.NewTensor("metric", m.A, m.Dim, m.Dim)), nil
 }
 
 // decodeMetric decodes the file of a metric.

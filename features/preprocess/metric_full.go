@@ -70,7 +70,7 @@ func (r FullMetric) New() (features.Map, error) {
 	return &full{r.Dim, blas.Pack(m.A, nil, r.Dim, r.Dim)}, nil
 }
 
-// Dims returns the number of columns, twice.
+// Dims implements features.Recipe.
 func (r FullMetric) Dims() (in, out int) { return r.Dim, r.Dim }
 
 // full is the map of FullMetric.
@@ -79,7 +79,7 @@ type full struct {
 	a   *blas.Weights
 }
 
-// Dims returns the number of columns, twice.
+// Dims implements features.Map.
 func (m *full) Dims() (in, out int) { return m.dim, m.dim }
 
 // Apply stores Ax in dst for the n rows of x. It panics if a slice is too short.

@@ -8,9 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/exact"
 )
 
-// Clip is the recipe of x_j ↦ min(max(x_j, −At_j), At_j). It follows Standard, so that a few outliers do
-// not dominate distances. A column whose At is 0, such as the numbers of a category, is unchanged. NaN
-// stays NaN.
+// Clip is the recipe of x_j ↦ min(max(x_j, −At_j), At_j). It follows Standard, so that a few outliers do not dominate
+// distances. A column whose At is 0, such as the numbers of a category, is unchanged. NaN stays NaN.
 type Clip struct {
 	At []float32 `json:"at"` // one per column, ≥ 0; 0 does not clip
 }
@@ -27,7 +26,7 @@ func (r Clip) New() (features.Map, error) {
 			dst, at := dst[:len(x)], at[:len(x)]
 			for j, v := range x {
 				switch a := at[j]; {
-				case a == 0:
+				case a == 0: // not clipped
 				case v > a:
 					v = a
 				case v < -a:
@@ -52,5 +51,5 @@ func (r Clip) Validate() error {
 	return nil
 }
 
-// Dims returns the number of columns, twice.
+// Dims implements features.Recipe.
 func (r Clip) Dims() (in, out int) { return len(r.At), len(r.At) }

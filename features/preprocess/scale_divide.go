@@ -29,7 +29,7 @@ func (r Divide) New() (features.Map, error) {
 	}), nil
 }
 
-// Validate returns an error that names the invalid field.
+// Validate implements features.Recipe.
 func (r Divide) Validate() error {
 	if err := checkDim("Divide: in", r.In); err != nil {
 		return err
@@ -40,5 +40,5 @@ func (r Divide) Validate() error {
 	return nil
 }
 
-// Dims returns the row length, twice.
+// Dims implements features.Recipe.
 func (r Divide) Dims() (in, out int) { return r.In, r.In }

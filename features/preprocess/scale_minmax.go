@@ -46,5 +46,5 @@ func (r MinMax) Validate() error {
 	return nil
 }
 
-// Dims returns the number of columns, twice.
+// Dims implements features.Recipe.
 func (r MinMax) Dims() (in, out int) { return len(r.Low), len(r.Low) }

@@ -14,11 +14,10 @@ import (
 // MaxKnots is the largest number of knots of a column of NormalScores.
 const MaxKnots = 256
 
-// NormalScores is the recipe of x_j ↦ s_j(x_j), where s_j is piecewise linear through the knots of column j
-// and constant beyond them. With the knots of NewNormalScores, which are quantiles, columns become nearly
-// standard normal for any distribution, and no value is further from zero than the outermost scores
-// (van der Waerden 1952). A column without knots, such as the numbers of a category, is unchanged. NaN
-// stays NaN.
+// NormalScores is the recipe of x_j ↦ s_j(x_j), where s_j is piecewise linear through the knots of column j and
+// constant beyond them. With the knots of NewNormalScores, which are quantiles, columns become nearly standard normal
+// for any distribution, and no value is further from zero than the outermost scores (van der Waerden 1952). A column
+// without knots, such as the numbers of a category, is unchanged. NaN stays NaN.
 //
 // Between the knots a < b with scores s < t it is s + (t−s)·((x−a)/(b−a)), in float64 and rounded to
 // float32 once, so s_j never decreases.
@@ -26,7 +25,7 @@ type NormalScores struct {
 	Columns []Knots `json:"columns"` // one per column
 }
 
-// Knots has the knots of one column of NormalScores. Both slices are empty, or have 1 to MaxKnots numbers.
+// Knots holds the knots of one column of NormalScores. Both slices are empty, or have 1 to MaxKnots numbers.
 type Knots struct {
 	At     features.Floats `json:"at,omitempty"`     // values of the column, strictly ascending
 	Scores features.Floats `json:"scores,omitempty"` // of each, ascending
@@ -60,8 +59,7 @@ func NewNormalScores(x []float32, n, d, knots int, keep func(column int) bool) N
 	return r
 }
 
-// ranks returns the ranks, from 0 to n−1, of at most limit of n sorted values, about equally spaced in
-// normal scores.
+// ranks returns the ranks, from 0 to n−1, of at most limit of n sorted values, about equally spaced in normal scores.
 func ranks(n, limit int) []int {
 	score := func(i int) float64 { return stream.Quantile((float64(i) + 0.5) / float64(n)) }
 	step := (score(n-1) - score(0)) / float64(limit-1)
@@ -158,5 +156,5 @@ func (r NormalScores) Validate() error {
 	return nil
 }
 
-// Dims returns the number of columns, twice.
+// Dims implements features.Recipe.
 func (r NormalScores) Dims() (in, out int) { return len(r.Columns), len(r.Columns) }

@@ -65,7 +65,7 @@ func (r Standard) Validate() error {
 	return nil
 }
 
-// Dims returns the number of columns, twice.
+// Dims implements features.Recipe.
 func (r Standard) Dims() (in, out int) { return len(r.Mean), len(r.Mean) }
 
 // shiftDivide returns the row map (x − shift) / by of some columns.

@@ -24,8 +24,7 @@ func (r Unit) New() (features.Map, error) {
 	}}}, nil
 }
 
-// unit stores in dst n numbers of x, step apart, divided by the root of the sum of their squares. Zeros
-// stay zeros.
+// unit stores in dst n numbers of x, step apart, divided by the root of the sum of their squares. Zeros stay zeros.
 func unit(dst, x []float32, n, step int) {
 	var squares float64
 	for j := range n {
@@ -44,5 +43,5 @@ func unit(dst, x []float32, n, step int) {
 // Validate returns an error if the row length is out of range.
 func (r Unit) Validate() error { return checkDim("Unit: in", r.In) }
 
-// Dims returns the row length, twice.
+// Dims implements features.Recipe.
 func (r Unit) Dims() (in, out int) { return r.In, r.In }

@@ -214,7 +214,7 @@ func (t *LabelSums) Merge(u *LabelSums) {
 	}
 }
 
-// Code codes the cut, the classes, the categories and the sums.
+// Code implements wire.Coded.
 func (t *LabelSums) Code(c *wire.Coder) {
 	cut := CrossFit{c.Int(t.cut.Held, maxHeld), c.Int(t.cut.Parts, maxParts)}
 	classes, categories, all := c.Int(t.classes, rowio.MaxDim), t.categories, 0
@@ -223,9 +223,9 @@ func (t *LabelSums) Code(c *wire.Coder) {
 		all += cut.Parts * (e.Values + 1) * max(classes, 2)
 		c.Check(all <= c.Left()) // a sum takes at least a byte
 	})
-	if c.Check(all <= c.Left()); c.Reading() {
+	if c.Check(all <= c.Left()) && c.Reading() {
 		u, err := NewLabelSums(cut, classes, categories)
-		if c.Check(err == nil); err != nil {
+		if !c.Check(err == nil) {
 			return
 		}
 		*t = *u

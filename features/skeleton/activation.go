@@ -68,7 +68,8 @@ func (a Activation) Validate() error {
 
 func checkCoefficients(c []float64) error {
 	if len(c) == 0 || len(c) > MaxDegree+1 {
-		return fmt.Errorf("activation: polynomial: give 1 to %d coefficients (have %d)", MaxDegree+1, len(c))
+		return fmt.Errorf("activation: polynomial: the number of coefficients must be 1 to %d (have %d)", MaxDegree+1,
+			len(c))
 	}
 	var sum float64
 	for i, v := range c {

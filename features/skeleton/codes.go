@@ -6,13 +6,6 @@ import (
 	"slices"
 )
 
-// A feature is a product of base features. A base feature from a finite set has a number, its code. A
-// feature is the sorted list of its codes, and equal features have equal lists. A base feature from a
-// continuum is a factor with its own numbers (see factor), and no two features with such factors are equal.
-//
-// Codes of base features of modulus 1 (phases) come first, so that a sorted list begins with the codes that
-// a sum of angles can handle.
-
 // kind is the kind of base feature of a leaf.
 type kind uint8
 
@@ -49,6 +42,13 @@ type leaf struct {
 }
 
 // codebook holds the leaves of a graph and their codes.
+//
+// A feature is a product of base features. A base feature from a finite set has a number, its code. A
+// feature is the sorted list of its codes, and equal features have equal lists. A base feature from a
+// continuum is a factor with its own numbers (see factor), and no two features with such factors are equal.
+//
+// Codes of base features of modulus 1 (phases) come first, so that a sorted list begins with the codes that
+// a sum of angles can handle.
 type codebook struct {
 	leaves  []leaf
 	leafOf  []int32 // leaf of each node, −1 if drawing goes on there
@@ -56,7 +56,7 @@ type codebook struct {
 	phases  int32   // smaller codes are phases
 	codes   int32
 	vectors int32 // total length of the vectors v of a row
-	// projecting says that some leaf is a projection, whose factors do not have modulus 1.
+	// projecting is true if some leaf is a projection, whose factors do not have modulus 1.
 	projecting bool
 	columns    int
 }

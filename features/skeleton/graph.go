@@ -46,7 +46,7 @@ func (s Skeleton) compile() (*graph, error) {
 	case s.Nodes == nil && s.Layers == nil:
 		return nil, fmt.Errorf("skeleton: neither layers nor nodes; give one of them")
 	case s.Nodes != nil && (s.Layers != nil || s.Space != (Space{})):
-		return nil, fmt.Errorf("skeleton: nodes beside layers or a space of all inputs; give one form")
+		return nil, fmt.Errorf("skeleton: nodes cannot be used with layers or a space of all inputs; give one form")
 	case s.Nodes != nil:
 		g, err = fromNodes(s.Nodes, columns)
 	default:
@@ -61,7 +61,7 @@ func (s Skeleton) compile() (*graph, error) {
 // fromNodes resolves the names.
 func fromNodes(nodes []Node, columns int) (*graph, error) {
 	if len(nodes) == 0 || len(nodes) > maxNodes {
-		return nil, fmt.Errorf("skeleton: give 1 to %d nodes (have %d)", maxNodes, len(nodes))
+		return nil, fmt.Errorf("skeleton: the number of nodes must be 1 to %d (have %d)", maxNodes, len(nodes))
 	}
 	index, edges, err := named(nodes)
 	if err != nil {
@@ -203,14 +203,14 @@ func (g *graph) findOutput() error {
 	}
 	g.output = -1
 	for v, t := range taken {
-		switch {
-		case t:
-		case g.output >= 0:
+		if t {
+			continue
+		}
+		if g.output >= 0 {
 			return fmt.Errorf("skeleton: nodes %q and %q: no node takes them; a skeleton has one output", g.name(g.output),
 				g.name(int32(v)))
-		default:
-			g.output = int32(v)
 		}
+		g.output = int32(v)
 	}
 	if g.output < 0 {
 		return g.sort() // every node is an input: sort names a cycle

@@ -39,7 +39,7 @@ type Map struct {
 	scratch sync.Pool // of *scratch
 }
 
-// phases has the base features of modulus 1. Feature j has codes[start[j] : start[j]+size[j]]. Within a
+// phases holds the base features of modulus 1. Feature j has codes[start[j] : start[j]+size[j]]. Within a
 // chunk features are sorted by their number of phases, and order has their indices.
 type phases struct {
 	codes       []int32
@@ -174,7 +174,7 @@ func (m *Map) modulus(j int) float64 {
 	return r
 }
 
-// Dims returns the row length and the number of features.
+// Dims implements features.Map.
 func (m *Map) Dims() (in, out int) { return m.book.columns, m.out }
 
 // Draws returns the number M of draws that the features stand for.

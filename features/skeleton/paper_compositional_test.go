@@ -33,7 +33,7 @@ func TestMeanOfProductsIsTheKernelOfEachSpaceAndActivation(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
-	d, seeds := 4, campaign.Of(200, 1200)
+	d, seeds := 4, campaign.Pick(200, 1200)
 	for spaceName, space := range spaces {
 		acts := activations
 		if space.Sphere != "" || space.Gaussian != 0 {
@@ -78,7 +78,7 @@ func TestMeanOfProductsIsTheKernelAtEachDepth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
-	seeds := campaign.Of(500, 1500)
+	seeds := campaign.Pick(500, 1500)
 	circle := Space{Circle: 2}
 	for name, s := range map[string]Skeleton{
 		"depth 1": connected(5, circle, relu),
@@ -299,7 +299,7 @@ func TestHybridHasTheSameKernel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
-	seeds := campaign.Of(500, 1500)
+	seeds := campaign.Pick(500, 1500)
 	for name, s := range map[string]Skeleton{
 		"shallow": connected(10, Space{Circle: 2}, exp4),
 		"deep":    deep(Space{Circle: 2}),
@@ -320,7 +320,7 @@ func TestMergedFeaturesBeatTheHybrid(t *testing.T) {
 		t.Skip("takes long")
 	}
 	const out, n = 200, 12
-	seeds := campaign.Of(80, 250)
+	seeds := campaign.Pick(80, 250)
 	for name, s := range map[string]Skeleton{
 		"shallow": connected(20, Space{Circle: 2}, exp4),
 		"deep":    deep(Space{Circle: 2}),
@@ -395,7 +395,7 @@ func TestMergingIsUnbiasedAndPays(t *testing.T) {
 		t.Skip("takes long")
 	}
 	const n = 3
-	seeds := campaign.Of(1000, 3000)
+	seeds := campaign.Pick(1000, 3000)
 	s := connected(n, Space{Circle: 2}, exp1)
 	x, z := []float32{0.1, 0.3, 0.9}, []float32{0.3, 0.35, 0.5}
 	k := s.kernel(x, z)

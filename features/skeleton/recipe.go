@@ -102,7 +102,7 @@ func (r Compositional) Validate() error {
 	return err
 }
 
-// Dims returns the row length and the number of features of a valid recipe.
+// Dims implements features.Recipe.
 func (r Compositional) Dims() (in, out int) {
 	in, _ = r.Skeleton.checkRow()
 	return in, r.Out

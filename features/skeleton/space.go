@@ -26,8 +26,8 @@ type Space struct {
 	// Gaussian is the width σ > 0 of the kernel exp(−‖x−x'‖²/2σ²) on the columns,
 	// the feature e^{iω·x} with ω ~ N(0, σ⁻²I).
 	Gaussian float64 `json:"gaussian,omitempty"`
-	// Sphere says that the columns are a vector of length 1, and which random feature to use. The kernel is
-	// the inner product.
+	// Sphere is the random feature for columns that are a vector of length 1, or "". The kernel is the inner
+	// product.
 	Sphere Scheme `json:"sphere,omitempty"`
 }
 

@@ -133,6 +133,8 @@ func effect(what string, level uint64) float64 {
 	return stream.New(0, stream.PurposeOf("sample categories "+what), level).Normal()
 }
 
+// categories draws a row of categories and normal numbers into x, and returns its label. It depends on levels, on a
+// pair of levels, and on a slope that differs between levels.
 func categories(s *stream.Stream, x []float64, noise float64) string {
 	var c [5]uint64
 	for i, n := range levelCounts {

@@ -190,7 +190,8 @@ func (b *Bytes) setRows(n int) {
 func (b *Bytes) quads(panel, q, n int) []int8 {
 	at, data := panel*panelBytes+q*64, b.data
 	if at >= len(data) && n > 0 {
-		at, data = at-len(data), b.high.data
+		at -= len(data)
+		data = b.high.data
 	}
 	return data[at : at+n*64]
 }
@@ -282,6 +283,7 @@ func (h *limb) use(size int) []int8 {
 	return h.data
 }
 
+// splitGo is the twin of the kernels for split.
 func splitGo(low, high []int8, src []float32, ss, quads int, f float32) (cut int64) {
 	for i := range 4 * quads {
 		lo, hi := low[i/4*64+i%4:], high[i/4*64+i%4:]

@@ -13,6 +13,8 @@ type thinScores struct {
 	tile, single scoresKernel
 }
 
+// scoresBy returns scores that checks its slices and then works in tiles: outputs by the kernels in order, so those
+// for the most outputs come first, and rows by k.rows and then one by one.
 func scoresBy(kernels []thinScores) func(dst []float32, ds int, x []float32, xs int, w []float32, ws int, n, rows,
 	outs int) {
 	return func(dst []float32, ds int, x []float32, xs int, w []float32, ws int, n, rows, outs int) {
@@ -44,6 +46,8 @@ type thinGradient[T, X any] struct {
 // thinColumns are the columns of the kernels of thinGradient.
 type thinColumns struct{ tile, edge int }
 
+// gradientBy returns a gradient that checks its slices and then works in tiles: have.tile columns at a time, then
+// have.edge columns, and outputs by the kernels in order.
 func gradientBy[T, X any](kernels []thinGradient[T, X], have thinColumns) func(g []T, gs int, c []T, cs int, x []X,
 	xs, rows, cols, outs int) {
 	return func(g []T, gs int, c []T, cs int, x []X, xs int, rows, cols, outs int) {

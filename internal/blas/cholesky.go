@@ -43,8 +43,7 @@ func factor[T real](a []T, ld, at, n int) int {
 	l11, l21 := a[at*ld+at:], a[mid*ld+at:]
 	m := n - n1
 	solveRows(l21, ld, m, l11, ld, n1, forward, 0)
-	gemm(product[T]{c: a[mid*ld+mid:], cs: ld, m: m, n: m, lower: true,
-		a: l21, as: ld, b: l21, bs: ld, k: n1}, 1)
+	gemm(product[T]{c: a[mid*ld+mid:], cs: ld, m: m, n: m, lower: true, a: l21, as: ld, b: l21, bs: ld, k: n1}, 1)
 	return factor(a, ld, mid, m)
 }
 
@@ -184,6 +183,7 @@ func turn[T real](t []T, n int) {
 	}
 }
 
+// solveGo is the twin of the kernels for solve.
 func solveGo(x, l []float64, ls, n int) {
 	for j := range n {
 		xj := x[j*base:][:base]
@@ -200,6 +200,7 @@ func solveGo(x, l []float64, ls, n int) {
 	}
 }
 
+// factorGo is the twin of the kernels for factor.
 func factorGo(x []float64, n int) int {
 	for j := range n {
 		xj := x[j*base:][:base]

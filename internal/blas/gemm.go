@@ -37,6 +37,9 @@ func packsOf[T real]() *sync.Pool {
 	}}
 }
 
+// gemm computes the product in blocks of depth steps and spread columns. It packs the columns of b for a block, and
+// then threads compute runs of tall rows. Each element continues one chain in a fixed order, so the result does not
+// depend on the threads.
 func gemm[T real](p product[T], threads int) {
 	if p.m*p.n*p.k < small {
 		threads = 1

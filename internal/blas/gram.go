@@ -80,29 +80,18 @@ func gram(tiles [][]float64, z *Bytes, w *Weighted, threads int) {
 	op := operands.Get().(*operand)
 	defer operands.Put(op)
 	op.block, op.w, op.quads = z, w, (z.n+3)/4
-	left := z.limbs()
-	right, scale := left, 1.0
+	left, scale := z.limbs(), 1.0
+	right, panels, direct := left, z.panels()*left, left == 1
 	if w != nil {
 		scale = w.scale
-	}
-	direct := left == 1 && scale == 1
-	if w != nil && w.limbs > 0 {
-		right, direct = w.limbs, false
-	}
-	if l.expand != nil {
-		panels := z.panels() * left
-		if w != nil && w.limbs > 0 {
+		direct = direct && scale == 1 && w.limbs == 0
+		if w.limbs > 0 {
+			right = w.limbs
 			panels += z.panels() * right
 		}
-		Grow(&op.sums, panels*lanes)
-		if l.words && cap(op.words) < panels*panelBytes {
-			op.words = Make[int16](panels * panelBytes)
-		}
-		op.words = op.words[:cap(op.words)]
-		if l.packs {
-			Grow(&op.packs, panels*packRuns)
-		}
-		parallel(threads, panels, func(p int, _ *scratch) { l.expand(op, p) })
+	}
+	if l.expand != nil {
+		op.expand(l, panels, threads)
 	}
 	// A work item is a strip of 48 columns of a tile.
 	const strips = TileDim / width
@@ -128,16 +117,9 @@ func gram(tiles [][]float64, z *Bytes, w *Weighted, threads int) {
 			}
 			t := Grow(&s.f64, lanes*width)
 			op.mulLimbs(l, t, a, b, left, right)
-			if whole {
-				for r := range lanes {
-					addTo(g[r*cols:][:width], scale, t[r*width:][:width])
-				}
-				continue
-			}
-			// At the edge and on the diagonal only a part is wanted.
 			for r := range min(lanes, rows-row) {
 				end := min(width, cols-col)
-				if p.i == p.j {
+				if p.i == p.j { // nothing above the diagonal
 					end = min(end, row+r-col+1)
 				}
 				if end > 0 {
@@ -169,6 +151,19 @@ func placesOf(tiles [][]float64, d int) []place {
 		places = append(places, place{t, i, j})
 	}
 	return places
+}
+
+// expand prepares panels of the block for the kernels of a level.
+func (op *operand) expand(l *level, panels, threads int) {
+	Grow(&op.sums, panels*lanes)
+	if l.words && cap(op.words) < panels*panelBytes {
+		op.words = Make[int16](panels * panelBytes)
+	}
+	op.words = op.words[:cap(op.words)]
+	if l.packs {
+		Grow(&op.packs, panels*packRuns)
+	}
+	parallel(threads, panels, func(p int, _ *scratch) { l.expand(op, p) })
 }
 
 // addTo adds s·x to g.

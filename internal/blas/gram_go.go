@@ -54,6 +54,7 @@ func packPanel(dst []packs, panel []int8, d direction) {
 
 func expandGo(z *operand, p int) { packPanel(z.packs[p*packRuns:][:packRuns], z.panel(p), backward) }
 
+// gramGo is the twin of the kernels for gram.
 func gramGo(g []float64, gs int, z *operand, a, b int) {
 	var left [packRuns]packs
 	packPanel(left[:], z.panel(a), forward)

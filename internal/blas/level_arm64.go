@@ -151,6 +151,8 @@ func pairTiles(g []float64, gs int, a, b *int8, next, steps int) {
 	}
 }
 
+// mulNEON does six rows at a time for each vector of columns, then the other rows one by one for up to three vectors
+// together.
 func mulNEON(c []float32, cs int, init []float32, is int, x []float32, xs int, w []float32, ws int, k, rows, vecs int) {
 	reach(c, rows, cs, vecs*lanes)
 	reach(init, rows, is, vecs*lanes)
@@ -175,6 +177,7 @@ func mulNEON(c []float32, cs int, init []float32, is int, x []float32, xs int, w
 	}
 }
 
+// hadamardNEON transforms blocks of 64 numbers, and then combines them in passes.
 func hadamardNEON(x []float32) {
 	if len(x) < 64 {
 		hadamardGo(x)

@@ -11,6 +11,7 @@ func ClassSums(r []float64, z *Bytes, class []int32, k, threads int) {
 	classSums(r, z, nil, class, k, threads)
 }
 
+// classSums adds to r (d×k) the sum of the features of the rows of each class, times the weights of w.
 func classSums(r []float64, z *Bytes, w *Weighted, class []int32, k, threads int) {
 	if len(class) < z.n {
 		panic("blas: fewer classes than rows")
@@ -92,6 +93,7 @@ func Targets(r []float64, z *Bytes, y []int32, k, threads int) {
 	targets(r, z, nil, y, k, threads)
 }
 
+// targets adds to r (d×k) the products of the features with the k targets of each row, times the weights of w.
 func targets(r []float64, z *Bytes, w *Weighted, y []int32, k, threads int) {
 	if k < 0 || len(y) < z.n*k {
 		panic("blas: fewer targets than rows")

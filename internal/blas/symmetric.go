@@ -111,6 +111,9 @@ func (s *Symmetric) Multiply(dst, x []float64, k, threads int) {
 	}
 }
 
+// multiply stores in dst (k×n) the products of the matrix with the k rows of x. Each tile below the diagonal is used
+// twice, as itself and mirrored. Tiles add to parts of their own, which are then summed in a fixed order, so the
+// result does not depend on the threads.
 func (s *Symmetric) multiply(dst, x []float64, k, threads int) {
 	n, side, tiles := s.n, s.pitch-8, (s.n+TileDim-1)/TileDim
 	columns := Grow(&s.columns, n*k)

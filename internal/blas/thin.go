@@ -123,6 +123,7 @@ func checkThin(n, d, k, have int) {
 	}
 }
 
+// scoresGo is the twin of the kernels for scores.
 func scoresGo(dst []float32, ds int, x []float32, xs int, w []float32, ws int, n, rows, outs int) {
 	for i := range rows {
 		xi := x[i*xs:][:n]

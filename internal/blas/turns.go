@@ -102,6 +102,7 @@ func cosSinBytesGo(cos, sin []int8, src []float32, ss, quads int) {
 	}
 }
 
+// quantizeGo is the twin of the kernels for quantize.
 func quantizeGo(dst []int8, src []float32, ss, quads int, f float32) (cut int64) {
 	for i := range 4 * quads {
 		d := dst[i/4*64+i%4:]

@@ -32,7 +32,7 @@ func TestCosineIsWithin2e7(t *testing.T) {
 	}
 	r := random(3)
 	sets["random"] = func(int) float32 { return float32(r.NormFloat64()) }
-	n := campaign.Of(1<<16, 1<<17)
+	n := campaign.Pick(1<<16, 1<<17)
 	eachLevel(t, func(t *testing.T) {
 		for name, f := range sets {
 			angles := make([]float32, n)

@@ -38,6 +38,7 @@ func floatsGo(dst []float32, src []int16) {
 	}
 }
 
+// dotGo is the twin of the kernels for dot: 64 chains, added in pairs.
 func dotGo(x, y []float32) float32 {
 	var s [64]float32
 	whole := len(x) &^ 63
@@ -153,6 +154,7 @@ func dotsGo(dst, a, b []float64, bs int) {
 	}
 }
 
+// dot64 returns the product of two vectors, in four chains of products that are rounded before they are added.
 func dot64(a, b []float64) float64 {
 	b = b[:len(a)]
 	var s0, s1, s2, s3 float64

@@ -102,6 +102,8 @@ func (p *Weights) CosSin(dst, x []float32, n int, scale float32, threads int) {
 	p.each(x, n, threads, nil, ending{store: storeCosSin, dst: dst, scale: scale, stream: n*2*p.out >= streamed})
 }
 
+// storeCosSin stores the cosines and sines of a block of angles. It computes a last vector that is not full in
+// scratch memory.
 func storeCosSin(p *Weights, l *level, e ending, b block, c []float32, s *scratch) {
 	d := e.dst[b.row*2*p.out+b.col:]
 	full := b.cols / lanes
@@ -150,6 +152,7 @@ func (p *Weights) CosSinBytes(dst *Bytes, x []float32, n, threads int) {
 	dst.clearPadding()
 }
 
+// storeCosSinBytes stores the cosines and sines of a block of angles on the grid.
 func storeCosSinBytes(p *Weights, l *level, e ending, b block, c []float32, _ *scratch) {
 	quads, dst := (b.rows+3)/4, e.bytes
 	for v := 0; v*lanes < b.cols; v++ {
@@ -182,8 +185,8 @@ func (p *Weights) check(have int, x []float32, n, out int) {
 // block is a part of the output: rows×cols from (row, col) on.
 type block struct{ row, rows, col, cols int }
 
-// ending says what to do with the blocks of X·Wᵀ + bias. It is not a closure, because a closure
-// would be allocated in every call, even for a single row.
+// ending is what happens to the blocks of X·Wᵀ + bias. It is not a closure, because a closure would be
+// allocated in every call, even for a single row.
 type ending struct {
 	store  func(p *Weights, l *level, e ending, b block, c []float32, s *scratch)
 	dst    []float32

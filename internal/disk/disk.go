@@ -53,7 +53,7 @@ type FileLock interface {
 	Close() error
 }
 
-// ErrLocked says that another holds a lock.
+// ErrLocked is the error of a lock that another process or goroutine holds.
 var ErrLocked = errors.New("disk: locked")
 
 type box struct{ FS }

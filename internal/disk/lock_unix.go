@@ -25,6 +25,7 @@ func (l flocked) Note(data []byte) error {
 	return err
 }
 
+// lock locks the file of that name. It tries again if the file was replaced before it was locked.
 func lock(name string) (FileLock, error) {
 	for {
 		f, err := lockFile(name)
@@ -44,6 +45,8 @@ func lock(name string) (FileLock, error) {
 	}
 }
 
+// lockFile opens or creates a file and locks it without waiting. It returns ErrLocked if another holds the lock, and
+// errors.ErrUnsupported if the file system has no locks.
 func lockFile(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
 	if errors.Is(err, fs.ErrPermission) {

@@ -23,8 +23,8 @@ func bootID() string {
 }
 
 // processBegun returns the time at which a process began, in ticks since the system
-// started, or "" if there is no such process. The error says that this cannot be known:
-// /proc may hide the processes of other users.
+// started, or "" if there is no such process. It returns an error if this cannot be known,
+// because /proc may hide the processes of other users.
 func processBegun(pid int) (string, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

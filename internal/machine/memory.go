@@ -44,6 +44,8 @@ type limits struct{ address, data int64 }
 
 const none = math.MaxInt64
 
+// readMemory takes the least limit, and the least free memory, of the machine, its control groups and the limits of
+// the process. Free memory includes what the process already holds.
 func readMemory(root fs.FS, process limits) Memory {
 	meminfo := fields(root, "proc/meminfo", 1024)
 	status := fields(root, "proc/self/status", 1024)
@@ -125,7 +127,7 @@ func groups(root fs.FS) []group {
 		}
 		g := group{"sys/fs/cgroup", "memory.max", "memory.current", "memory.stat", "inactive_file"}
 		switch {
-		case parts[1] == "":
+		case parts[1] == "": // version 2
 		case slices.Contains(strings.Split(parts[1], ","), "memory"):
 			g = group{"sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat",
 				"total_inactive_file"}

@@ -1,39 +1,3 @@
-// Package option lists the options that structs hold: exported fields with tags, as in
-//
-//	type Job struct {
-//		// Directory to create; it must not exist.
-//		Out   string `flag:"out,common" placeholder:"DIR"`
-//		Form  Form   `flag:"form" help:"Form of the features." values:"paired,offset"`
-//		Width        // an embedded struct adds its own
-//	}
-//
-// After the name follow the words common, for an option that the short help shows too, and hidden,
-// for one that no help shows. The other tags are:
-//
-//	help         describes the option in a sentence; "{values}" stands for all its values. Without it
-//	             package pipelines/command takes the first paragraph of the doc comment of the field;
-//	             packages outside this module need the tag
-//	values       all its values; for a bool, the words for false and true
-//	default      the default, if the field has its zero value when it is listed
-//	placeholder  the name of its value in the help, such as DIR or FILE
-//	group        the heading in the help, of an option or of all options of a struct
-//	list         commas: a list with commas between its words; joined: several texts become one
-//	             with commas between
-//	unit         bytes: a number that can be written as 8GB; days: one that can be written as 90d
-//	omit         fields of this struct, and of structs that it embeds, that are no options here; a field of
-//	             a field is named by both, with a point between
-//
-// A field that is a struct adds its options if it is embedded or has the tag group (group:"" is the group
-// of the struct around it), and a slice with that tag adds the options of the structs in it. The
-// default of an option is the value of its field when it is listed. Where the tag help is missing,
-// a type with a method Help() (help string, values []string) has help and values for all its
-// fields. A *Option is a value of a command-line flag (package pflag).
-//
-// NearestName and DidYouMean find the name that a misspelt word most likely stands for.
-//
-// A Registry holds what packages register when they are imported, by name: kernels, learners, file
-// formats, runners. UnmarshalYAML reads small files in YAML that people write: a bounded number of
-// bytes, shallow, without aliases.
 package option
 
 import (
@@ -49,7 +13,7 @@ type Option struct {
 	Values  []string // all that it can be, if there is a list
 	Default string   // as text; "" for an empty list
 	Owners  []string // the names that Group.Add gave the structs
-	Field   string   // the path of the package, type and name of the first field, separated by points
+	Field   string   // the path of the package, type and name of the first field, separated by dots
 
 	fields []reflect.Value
 	given  bool
@@ -119,7 +83,7 @@ func (g *Group) add(owner string, s reflect.Value, tags reflect.StructTag, outer
 	}
 }
 
-// within returns the names after the name of a struct and a point.
+// within returns the names after the name of a struct and a dot.
 func within(outer string, names []string) (inner []string) {
 	for _, name := range names {
 		if name, ok := strings.CutPrefix(name, outer+"."); ok {
@@ -141,6 +105,8 @@ func omitted(t reflect.Type, tags reflect.StructTag) []string {
 	return names
 }
 
+// addField adds a field of the struct s of an owner. If the group has an option of that name, the field is set
+// together with it; otherwise it becomes a new option, with its default.
 func (g *Group) addField(owner string, s reflect.Type, f reflect.StructField, value reflect.Value,
 	tags reflect.StructTag) {
 	var o *Option
@@ -234,15 +200,15 @@ func (o *Option) Set(text string) error {
 	return nil
 }
 
-// Error says what is wrong with the value of an option. The text begins with the option's
-// name, before which the command line puts the dashes of a flag.
+// Error is the error of an invalid value. The text begins with the option's name, before which
+// the command line puts the dashes of a flag.
 type Error struct {
 	Option string
 	Err    error
 }
 
-// Errorf returns an Error whose text is the name and what the format says: "features
-// must be at least 1 (have 0)".
+// Errorf returns an Error whose text is the name and the formatted text: "features must be at
+// least 1 (have 0)".
 func Errorf(name, format string, a ...any) error { return &Error{name, fmt.Errorf(format, a...)} }
 
 func (e *Error) Error() string { return e.Option + " " + e.Err.Error() }

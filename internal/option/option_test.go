@@ -258,7 +258,7 @@ func TestWrongNamesTheFault(t *testing.T) {
 	}
 }
 
-// nested has the structs of a job, as the flags of a command have them.
+// nested holds the structs of a job, as the flags of a command have them.
 type nested struct {
 	Data struct {
 		Format string   `flag:"format" default:"auto" help:"Format: {values}." values:"auto,csv"`

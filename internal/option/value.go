@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding"
 	"encoding/csv"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -50,6 +51,7 @@ func (o *Option) typeName(v reflect.Value) string {
 // auto is the text of a list of numbers without any.
 const auto = "auto"
 
+// text returns the text of a value, which set would accept, except that a list without values is auto.
 func (o *Option) text(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case encoding.TextMarshaler:
@@ -239,7 +241,7 @@ func Wrong(kind, text string) error {
 
 // tooLarge returns an addition to a message if err means that a number is out of range.
 func tooLarge(err error) string {
-	if n, ok := err.(*strconv.NumError); ok && n.Err == strconv.ErrRange {
+	if errors.Is(err, strconv.ErrRange) {
 		return " that fits into 64 bits"
 	}
 	return ""

@@ -59,7 +59,8 @@ func (b Bars) Plot() (*Chart, error) {
 		p.Add(ends)
 	}
 	p.NominalY(names...)
-	if p.span(min(0, p.X.Min), max(0, p.X.Max), -0.5, float64(n)-0.5); p.X.Max <= p.X.Min {
+	p.span(min(0, p.X.Min), max(0, p.X.Max), -0.5, float64(n)-0.5)
+	if p.X.Max <= p.X.Min {
 		p.X.Max = 1
 	}
 	return p, nil

@@ -80,7 +80,8 @@ func (h Heat) Plot() (*Chart, error) {
 		}
 		p.Add(marks)
 	}
-	if p.span(-h.Half, h.Half, -h.Half, h.Half); h.Half == 0 {
+	p.span(-h.Half, h.Half, -h.Half, h.Half)
+	if h.Half == 0 {
 		p.span(-0.5, float64(h.Cols)-0.5, -0.5, float64(h.Rows)-0.5)
 	}
 	return p, nil

@@ -15,7 +15,7 @@ type Series struct {
 	X, Y []float64
 	// Low and High are the ends of the interval of each point, NaN for a point without one; nil for none.
 	Low, High []float64
-	// Plain has no marks, for curves of many points, and is dashed if Dashed.
+	// Plain omits the marks, for curves of many points. Dashed makes such a curve dashed.
 	Plain, Dashed bool
 }
 
@@ -121,6 +121,7 @@ func (l Lines) list(p *Chart) {
 	}
 }
 
+// add draws series i and adds it to the key of the chart.
 func (l Lines) add(p *Chart, s Series, i int) error {
 	tone := palette[i%len(palette)]
 	var points plotter.XYs
@@ -154,7 +155,7 @@ func (l Lines) add(p *Chart, s Series, i int) error {
 		line.Dashes, line.Color = []vg.Length{vg.Points(4), vg.Points(3)}, palette[len(palette)-1]
 	}
 	switch {
-	case !known(s.Low):
+	case !known(s.Low): // no intervals
 	case l.Bands && len(s.X) > 1:
 		band, err := plotter.NewPolygon(l.band(s))
 		if err != nil {

@@ -110,7 +110,8 @@ func (d *decoder) elements(each func(k int)) (k int) {
 			d.long()
 		}
 		for range count {
-			if each(k); d.err != nil {
+			each(k)
+			if d.err != nil {
 				break
 			}
 			k++

@@ -119,6 +119,8 @@ func full(name, space string) string {
 	return space + "." + name
 }
 
+// object parses a schema that is a JSON object. It registers a named type before its fields, which may refer to it.
+// space is the namespace of names without a dot.
 func (p parser) object(v map[string]any, space string, depth int) (*node, error) {
 	kindName, ok := v["type"].(string)
 	if !ok {

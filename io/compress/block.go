@@ -127,6 +127,7 @@ func readBlock(dst []byte, r io.Reader, size int) ([]byte, error) {
 	}
 }
 
+// appendZstd appends the decompressed block src to dst. size is its size after decompression, or negative if unknown.
 func (b *Blocks) appendZstd(dst, src []byte, size int) (_ []byte, err error) {
 	bound := zstdBound(src)
 	if bound < 0 || size > bound {
@@ -184,8 +185,8 @@ func zstdBound(src []byte) (bound int) {
 			last = block&1 != 0
 			size, stored := block>>3, block>>3
 			switch block >> 1 & 3 {
-			case 0:
-			case 1:
+			case 0: // stored as it is
+			case 1: // a repeated byte
 				stored = 1
 			case 2:
 				size = 128 << 10
@@ -248,7 +249,8 @@ func lz4(dst, src []byte) error {
 		}
 		for n += 4; n > 0; {
 			m := copy(dst[at:min(at+n, len(dst))], dst[at-back:at])
-			at, n = at+m, n-m
+			at += m
+			n -= m
 		}
 	}
 	if at != len(dst) {

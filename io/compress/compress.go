@@ -156,7 +156,7 @@ func (r *reader) Read(p []byte) (int, error) {
 }
 
 func (r *reader) Close() error {
-	if r.err == errClosed {
+	if errors.Is(r.err, errClosed) {
 		return nil
 	}
 	r.err = errClosed
@@ -177,6 +177,7 @@ func (r *reader) explain(err error) error {
 // again is the next step for damaged data.
 const again = "copy or download the file again"
 
+// describe returns why compressed data cannot be read, and what the user can do.
 func describe(err error) (reason, advice string) {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -205,6 +206,7 @@ type members struct {
 	in bool         // inside a member
 }
 
+// Read reads across the members of a gzip file, which are decompressed one after the other.
 func (m *members) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil

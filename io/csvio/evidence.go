@@ -223,6 +223,8 @@ type signs struct {
 	again  int // of these, the ones whose text occurs again in their columns
 }
 
+// signs returns signs for and against a header in the first record. label is the index of the field that is named as
+// the label, if the first record is a header.
 func (e *evidence) signs(label int) signs {
 	s := signs{name: -1, value: -1}
 	for f, k := range e.first {

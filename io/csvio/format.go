@@ -105,6 +105,8 @@ func begin(_ context.Context, o *dataset.Opening, head []byte) error {
 	return nil
 }
 
+// firstLayout returns the layout of the first file, from the options, a model whose layout it must match
+// (dataset.SameLayout), and the first bytes. It adds notes about doubts.
 func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 	options := dataset.OptionsOf[Options](o.Options)
 	dataset.SetPath(o)
@@ -126,7 +128,7 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 			": is read as Latin-1, though all its text is UTF-8; use --encoding utf-8 to read it as such")
 	}
 	switch {
-	case like == nil || hints.Header != Auto:
+	case like == nil || hints.Header != Auto: // nothing to learn from a model
 	case !like.Named():
 		hints.Header = Absent // a malformed first row must not count as a header
 	default:

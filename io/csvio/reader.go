@@ -54,8 +54,7 @@ func newReader(records *lines.Reader, in *dataset.Input, l *Layout) (*reader, er
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{Fields: sinks, lines: records, layout: l, fields: make([]field, len(l.Columns)),
-		others: &in.Others}
+	r := &reader{Fields: sinks, lines: records, layout: l, fields: make([]field, len(l.Columns)), others: &in.Others}
 	for f := range r.fields {
 		to, tap := r.To[f].Untapped()
 		if d := to.Decoder(); d != nil {

@@ -109,10 +109,10 @@ func (d *Dataset) source(ctx context.Context, s Shard, weight int64) *Source {
 func (d *Dataset) opening(f *File, s Shard) (off, n int64) {
 	format := find(d.Schema.Format)
 	switch {
-	case f.Compressed() || format == nil:
+	case f.Compressed() || format == nil: // read from the beginning
 	case format.Range != nil:
 		return format.Range(f, s)
-	case !format.Text:
+	case !format.Text: // the same
 	case !s.Exact && s.Start > 0:
 		return s.Start - 1, -1 // to see whether a line begins exactly at Start
 	default:

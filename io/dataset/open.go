@@ -86,7 +86,8 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 	return d, nil
 }
 
-// fit has rows read as for the model with the schema like, or returns an error if the model takes other rows.
+// fit changes the schema so that rows are read as for the model with the schema like. It returns an error if the
+// model takes other rows.
 func (s *Schema) fit(like *Schema) error {
 	if like.Table != nil && s.Dim == len(like.Table.Columns) {
 		s.SetTable(like.Table)

@@ -75,7 +75,7 @@ func (s Schema) Validate() error {
 		return fmt.Errorf("dataset: schema: %s", cause(err))
 	}
 	if s.Dim < 1 || s.Dim > rowio.MaxDim {
-		return fmt.Errorf("dataset: schema: rows of %d values, want 1 to %d", s.Dim, rowio.MaxDim)
+		return fmt.Errorf("dataset: schema: the row length must be 1 to %d (have %d)", rowio.MaxDim, s.Dim)
 	}
 	if n := len(s.Centre); n > 0 && n != s.Dim || !exact.AllFinite(s.Centre) {
 		return fmt.Errorf("dataset: schema: centres of %d columns for rows of %d values, or not finite", n, s.Dim)

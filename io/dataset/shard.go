@@ -116,6 +116,8 @@ func (d *Dataset) Shards(size int64) []Shard {
 	return out
 }
 
+// cut returns the shards of a file, of about size bytes each. A file that can only be read from its beginning is one
+// shard.
 func (d *Dataset) cut(file int, size int64) []Shard {
 	f := &d.Files[file]
 	length, unit := f.Size, int64(1)

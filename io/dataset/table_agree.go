@@ -216,7 +216,8 @@ func keepCommon(o *Opening, common *TableLayout, files []Seen) {
 			extra = append(extra, fmt.Sprintf("%q (in %d of %d)", name, n, with))
 		}
 	}
-	if slices.Sort(extra); len(extra) > 0 {
+	slices.Sort(extra)
+	if len(extra) > 0 {
 		o.Data.Notes = append(o.Data.Notes, "columns that only some files have are ignored: "+schema.Some(extra, ", "))
 	}
 }
@@ -314,7 +315,7 @@ func JoinStored(o *Opening, i int, names []string, unreadable func(column int) e
 // checkCount returns an error unless a file has columns, at most MaxColumns.
 func checkCount(names []string) error {
 	if n := len(names); n == 0 || n > MaxColumns {
-		return fmt.Errorf("has %d columns; there must be 1 to %d", n, MaxColumns)
+		return fmt.Errorf("the number of columns must be 1 to %d (have %d)", MaxColumns, n)
 	}
 	return nil
 }

@@ -84,6 +84,9 @@ func (c Choice) LayoutByPosition(columns []string) (TableLayout, error) {
 	return c.layout(TableLayout{Columns: columns, Label: -1}, placesOf(columns))
 }
 
+// layout returns the layout l with the roles that the choice gives to columns: labels first, then weight, id, time,
+// fold, groups and levels. The other columns are features, unless they are dropped. A column has one role, except for
+// roles that only name rows.
 func (c Choice) layout(l TableLayout, p *places) (TableLayout, error) {
 	columns := l.Columns
 	what := make([]schema.Role, len(columns)) // the role of a column
@@ -147,8 +150,7 @@ func (c Choice) setFeatures(l *TableLayout, p *places, what []schema.Role) error
 			case what[f] == "" || what[f] == feature:
 				what[f] = feature
 			case !pattern:
-				return fmt.Errorf("column %s is the %s, so it cannot be a feature",
-					Quote(l.Columns[f]), what[f])
+				return fmt.Errorf("column %s is the %s, so it cannot be a feature", Quote(l.Columns[f]), what[f])
 			}
 		}
 	}
@@ -169,12 +171,10 @@ func (c Choice) setFeatures(l *TableLayout, p *places, what []schema.Role) error
 		}
 	}
 	switch d := len(l.Features); {
-	case d == 0 && len(c.Drop) > 0:
-		return errors.New("no column is left to be a feature")
-	case d == 0 && len(l.Roles) > 0:
-		return errors.New("no column besides the label, the weight, the id and the time")
-	case d == 0:
+	case d == 0 && len(l.Columns) == 1 && len(c.Drop) == 0:
 		return errors.New("the label is the only column")
+	case d == 0:
+		return fmt.Errorf("no feature columns: all %d columns have another role or are dropped", len(l.Columns))
 	case d > rowio.MaxDim:
 		return fmt.Errorf("%d feature columns; the limit is %d", d, rowio.MaxDim)
 	}

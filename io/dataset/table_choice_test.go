@@ -63,7 +63,7 @@ func TestChoiceErrorsSuggestAFix(t *testing.T) {
 		{Choice{Label: "y", Time: "4"}, true, `column "y" is given as both label and time`},
 		{Choice{Time: "height", Columns: []string{"height"}}, true, `column "height" is the time, so it cannot be a feature`},
 		{Choice{Label: "y", Columns: []string{"y"}}, true, `column "y" is the label, so it cannot be a feature`},
-		{Choice{Drop: []string{"*"}}, true, `no column is left to be a feature`},
+		{Choice{Drop: []string{"*"}}, true, `columns have another role or are dropped`},
 	} {
 		_, err := chosen(c.choice, names, c.named)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

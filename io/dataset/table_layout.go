@@ -186,23 +186,27 @@ func (l *TableLayout) UsedNames() map[string]bool {
 
 // Validate checks that a Layout can be used.
 func (l *TableLayout) Validate() error {
-	n := len(l.Columns)
-	if n == 0 || n > MaxColumns {
-		return fmt.Errorf("layout: %d columns; there must be 1 to %d", n, MaxColumns)
-	}
-	if l.Path < 0 || l.Path >= n {
+	n, k := len(l.Columns), len(l.Targets)
+	switch {
+	case n == 0 || n > MaxColumns:
+		return fmt.Errorf("layout: the number of columns must be 1 to %d (have %d)", MaxColumns, n)
+	case l.Path < 0 || l.Path >= n:
 		return fmt.Errorf("layout: %d of %d columns in the path", l.Path, n)
-	}
-	if l.Label < -1 || l.Label >= n {
+	case l.Label < -1 || l.Label >= n:
 		return fmt.Errorf("layout: label %d is outside 0 to %d", l.Label, n-1)
+	case len(l.Features) == 0 || len(l.Features) > rowio.MaxDim:
+		return fmt.Errorf("layout: the number of features must be 1 to %d (have %d)", rowio.MaxDim, len(l.Features))
+	case k > 0 && (k == 1 || l.Targets[0] != l.Label):
+		return fmt.Errorf("layout: label %d is not the first of %d targets, of which there must be several", l.Label, k)
+	case l.TimeLayout != "" && !slices.Contains(schema.TimeLayoutNames(), l.TimeLayout):
+		return fmt.Errorf("layout: unknown layout of times %.40q", l.TimeLayout)
 	}
-	if len(l.Features) == 0 || len(l.Features) > rowio.MaxDim {
-		return fmt.Errorf("layout: %d features; there must be 1 to %d", len(l.Features), rowio.MaxDim)
-	}
-	if k := len(l.Targets); k > 0 && (k == 1 || l.Targets[0] != l.Label) {
-		return fmt.Errorf("layout: label %d is not the first of %d targets, of which there must be several",
-			l.Label, k)
-	}
+	return l.validateUses()
+}
+
+// validateUses checks that no field has two uses.
+func (l *TableLayout) validateUses() error {
+	n := len(l.Columns)
 	used := make([]schema.Role, n)
 	for _, f := range l.Labels() {
 		switch {
@@ -224,9 +228,6 @@ func (l *TableLayout) Validate() error {
 			return fmt.Errorf("layout: field %d is both %s and %s", f, used[f], role)
 		}
 		used[f] = role
-	}
-	if l.TimeLayout != "" && !slices.Contains(schema.TimeLayoutNames(), l.TimeLayout) {
-		return fmt.Errorf("layout: unknown layout of times %.40q", l.TimeLayout)
 	}
 	for i, f := range l.Features {
 		switch {

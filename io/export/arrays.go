@@ -61,13 +61,13 @@ func shape(c Column, n int) []int {
 func tensor(c Column, n int, values any) (safetensors.Tensor, error) {
 	switch v := values.(type) {
 	case []float32:
-		return safetensors.Of(c.Name, v, shape(c, n)...), nil
+		return safetensors.NewTensor(c.Name, v, shape(c, n)...), nil
 	case []float64:
-		return safetensors.Of(c.Name, v, shape(c, n)...), nil
+		return safetensors.NewTensor(c.Name, v, shape(c, n)...), nil
 	case []int32:
-		return safetensors.Of(c.Name, v, shape(c, n)...), nil
+		return safetensors.NewTensor(c.Name, v, shape(c, n)...), nil
 	case []uint64:
-		return safetensors.Of(c.Name, v, shape(c, n)...), nil
+		return safetensors.NewTensor(c.Name, v, shape(c, n)...), nil
 	}
 	return safetensors.Tensor{}, fmt.Errorf("column %s of %T", c.Name, values)
 }

@@ -1,7 +1,3 @@
-// Package export writes tables to files: predictions and features, in blocks of rows.
-//
-// A format is a Format in the registry. The table does not depend on it: the same
-// columns become CSV fields, members of a JSON object, arrays or tensors.
 package export
 
 import (
@@ -124,7 +120,8 @@ func Join(w io.Writer, format string, columns []Column, parts []Part) error {
 			return err
 		}
 		_, err = io.Copy(w, r)
-		if r.Close(); err != nil {
+		r.Close()
+		if err != nil {
 			return err
 		}
 	}

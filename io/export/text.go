@@ -125,6 +125,7 @@ func csvField(text string) string {
 	return option.JoinList([]string{text})
 }
 
+// csvRow appends row i. A bad row has empty fields, except in columns that are Always present.
 func (t *textWriter) csvRow(b *Block, i int, bad bool) {
 	for c, col := range t.columns {
 		for j := range col.Header {
@@ -175,6 +176,8 @@ func jsonText(s string) string {
 	return string(text)
 }
 
+// jsonRow appends row i as an object. A bad row has null in the first column that is not Always present, and lacks
+// the others.
 func (t *textWriter) jsonRow(b *Block, i int, bad bool) {
 	t.line = append(t.line, '{')
 	null := false

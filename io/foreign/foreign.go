@@ -127,7 +127,7 @@ func Text(head []byte) error {
 	return nil
 }
 
-// LoneReturns returns an error if lines end in carriage returns alone.
+// LoneReturns returns an error if lines end in carriage returns without line feeds.
 func LoneReturns(head []byte) error {
 	if bytes.IndexByte(head, '\n') < 0 && bytes.IndexByte(bytes.TrimRight(head, "\r"), '\r') >= 0 {
 		return errors.New(`ends its lines with CR alone, as old Macs did; convert it with tr '\r' '\n'`)

@@ -122,6 +122,7 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 	return nil, nil
 }
 
+// joinLabels checks the header of the file of labels against the header h of the images, and sets its compression.
 func joinLabels(ctx context.Context, f *dataset.File, h header) error {
 	head, compression, err := dataset.Peek(ctx, *f.Labels)
 	if err != nil {
@@ -141,6 +142,8 @@ func joinLabels(ctx context.Context, f *dataset.File, h header) error {
 	return nil
 }
 
+// read returns a reader of a shard. It reads compressed files from their beginning, and otherwise a range of the
+// images and of the labels.
 func read(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 	f := in.File
 	withLabels := in.Labels && f.Labels != nil

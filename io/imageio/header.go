@@ -54,8 +54,7 @@ func width(typ byte) int {
 
 // sniff reports whether a file that begins with head looks like an IDX file. Four bytes are enough.
 func sniff(head []byte) bool {
-	return len(head) >= 4 && head[0] == 0 && head[1] == 0 &&
-		width(head[2]) > 0 && 1 <= head[3] && head[3] <= maxDims
+	return len(head) >= 4 && head[0] == 0 && head[1] == 0 && width(head[2]) > 0 && 1 <= head[3] && head[3] <= maxDims
 }
 
 // readHeader reads the header at the start of r and nothing after it. The returned

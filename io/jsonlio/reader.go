@@ -53,6 +53,7 @@ func NewReader(objects Source, in *dataset.Input) (rowio.Reader, error) {
 	return r, nil
 }
 
+// newReader returns a reader of a text with the columns of a layout, indexed by their names in the file.
 func newReader(text Source, in *dataset.Input, l *layout) (*reader, error) {
 	fields, err := dataset.NewFields(in, &l.TableLayout)
 	if err != nil {

@@ -55,7 +55,8 @@ func (s *scanner) next(m *member) (more bool, reason string) {
 	switch {
 	case c == '}':
 		s.at++
-		if s.skip(); s.at < len(s.line) {
+		s.skip()
+		if s.at < len(s.line) {
 			return false, s.bad("text after the object")
 		}
 		return false, ""

@@ -184,7 +184,7 @@ type Options struct {
 // Validate returns an error for an invalid row length.
 func (o Options) Validate() error {
 	if o.Dim < 0 || o.Dim > rowio.MaxDim {
-		return fmt.Errorf("libsvmio: dim must be between 0 and %d (have %d)", rowio.MaxDim, o.Dim)
+		return fmt.Errorf("libsvmio: dim must be 0 to %d (have %d)", rowio.MaxDim, o.Dim)
 	}
 	return nil
 }
@@ -214,7 +214,7 @@ func sniff(head []byte) bool {
 			switch cutOff := !whole && len(line) == 0; {
 			case isPair(w):
 				pairs++
-			case cutOff && pairs > 0:
+			case cutOff && pairs > 0: // may be the beginning of a pair
 			case i > 0 || bytes.IndexByte(w, ':') >= 0:
 				fits = false
 			}

@@ -32,7 +32,7 @@ const (
 
 func TestNextMatchesTheReference(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
-	n, bad := campaign.Of(5000, 15_000), 0
+	n, bad := campaign.Pick(5000, 15_000), 0
 	for i := range n {
 		o := Options{MaxLen: rnd.IntN(20)}
 		alphabet := plainAlphabet

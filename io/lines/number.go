@@ -268,7 +268,8 @@ func PlainNumber(scratch *[]byte, text []byte, decimal, thousands byte) (plain [
 			if !first && (groups == 0 || !whole()) {
 				return nil, false
 			}
-			groups, digits = groups+1, 0
+			groups++
+			digits = 0
 			continue
 		case c-'0' < 10:
 			digits++

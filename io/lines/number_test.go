@@ -38,7 +38,7 @@ func TestParseRoundsToNearestOnRandomText(t *testing.T) {
 		}
 		return string(b)
 	}
-	n := campaign.Of(300_000, 2_000_000)
+	n := campaign.Pick(300_000, 2_000_000)
 	for i := range n {
 		var s string
 		switch i % 8 {

@@ -52,6 +52,13 @@ type buffers struct {
 // rejectFunc is called for a row of the batch that cannot be used.
 type rejectFunc func(row, field int, reason string)
 
+// check calls reject if there is a reason.
+func (reject rejectFunc) check(row, field int, reason string) {
+	if reason != "" {
+		reject(row, field, reason)
+	}
+}
+
 // begin begins the chunk of a row group.
 func (c *columnReader) begin(ch *meta.Chunk) error {
 	_, decodable := blockOf[ch.Codec]
@@ -241,66 +248,83 @@ func (c *columnReader) store(rows []float32, width, at, m int, reject rejectFunc
 			present += int(l)
 		}
 	}
-	index := c.scratch.index[:present]
-	if c.indexed {
-		if err := c.index.next(index); err != nil {
-			return err
-		}
+	switch {
+	case c.indexed:
+		return c.storeIndexed(rows, width, at, levels, present, reject)
+	case c.number.kind != 0 && present == m:
+		return c.storeNumbers(rows, width, at, m, reject)
 	}
-	if c.indexed && present == m && c.dict.decoder != nil && c.dict.width == 1 {
-		return c.storeIndexed(rows, width, at, index, reject)
-	}
+	return c.storeValues(rows, width, at, levels, present, reject)
+}
+
+// storeValues stores values of the page. If fewer are present than there are levels, levels of 0 are missing values.
+func (c *columnReader) storeValues(rows []float32, width, at int, levels []uint32, present int,
+	reject rejectFunc) error {
 	v := values{fixed: c.scratch.fixed[:]}
 	if size := fixedSize(&c.element); size == 0 || size > 8 || c.element.Physical == meta.FixedArray {
 		v.fixed, v.bytes = nil, c.scratch.bytes[:]
 	}
-	if c.number.kind != 0 && !c.indexed && present == m {
-		return c.storeNumbers(rows, width, at, m, reject)
-	}
-	used, got, remaining := 0, 0, present // decoded values or indices that are used; values to decode
-	for j := range m {
+	all := present == len(levels)
+	used, got := 0, 0 // decoded values
+	for j, level := range levels {
 		row := rows[(at+j)*width : (at+j+1)*width]
-		reason := ""
-		switch {
-		case present < m && levels[j] == 0:
-			reason = c.to.Null(row)
-		case c.indexed:
-			i := index[used]
-			used++
-			if c.dict.recall(row, i) {
+		if !all && level == 0 {
+			reject.check(at+j, c.field, c.to.Null(row))
+			continue
+		}
+		if used == got {
+			var err error
+			if got, err = c.values.next(present, &v); err != nil {
+				return err
+			}
+			present -= got
+			used = 0
+		}
+		fixed, b := v.at(used)
+		used++
+		if c.number.kind != 0 {
+			if x, ok := c.number.value(fixed); ok {
+				row[c.number.slot] = x
 				continue
 			}
-			if i >= c.dict.n {
-				return errPage
-			}
-			reason = c.dict.store(c, row, i)
-		default:
-			if used == got {
-				var err error
-				if got, err = c.values.next(remaining, &v); err != nil {
-					return err
-				}
-				remaining, used = remaining-got, 0
-			}
-			fixed, b := v.at(used)
-			used++
-			if c.number.kind != 0 {
-				if x, ok := c.number.value(fixed); ok {
-					row[c.number.slot] = x
-					continue
-				}
-			}
-			reason = c.put(c.to, row, fixed, b)
 		}
-		if reason != "" {
-			reject(at+j, c.field, reason)
-		}
+		reject.check(at+j, c.field, c.put(c.to, row, fixed, b))
 	}
 	return nil
 }
 
-// storeIndexed stores the entries of the dictionary with some indices, one value each.
-func (c *columnReader) storeIndexed(rows []float32, width, at int, index []uint32, reject rejectFunc) error {
+// storeIndexed is storeValues with values of the dictionary.
+func (c *columnReader) storeIndexed(rows []float32, width, at int, levels []uint32, present int,
+	reject rejectFunc) error {
+	index := c.scratch.index[:present]
+	if err := c.index.next(index); err != nil {
+		return err
+	}
+	all := present == len(levels)
+	if all && c.dict.decoder != nil && c.dict.width == 1 {
+		return c.storeEntries(rows, width, at, index, reject)
+	}
+	for j, level := range levels {
+		row := rows[(at+j)*width : (at+j+1)*width]
+		if !all && level == 0 {
+			reject.check(at+j, c.field, c.to.Null(row))
+			continue
+		}
+		i := index[0]
+		index = index[1:]
+		if c.dict.recall(row, i) {
+			continue
+		}
+		if i >= c.dict.n {
+			return errPage
+		}
+		reject.check(at+j, c.field, c.dict.store(c, row, i))
+	}
+	return nil
+}
+
+// storeEntries stores the entries of the dictionary with some indices, one value each.
+func (c *columnReader) storeEntries(rows []float32, width, at int, index []uint32, reject rejectFunc) error {
 	d := &c.dict
 	known, stored := d.known, d.stored[:len(d.known)]
 	to := at*width + d.from
@@ -311,9 +335,7 @@ func (c *columnReader) storeIndexed(rows []float32, width, at int, index []uint3
 		case known[i]:
 			rows[to] = stored[i]
 		default:
-			if reason := d.store(c, rows[(at+j)*width:(at+j+1)*width], i); reason != "" {
-				reject(at+j, c.field, reason)
-			}
+			reject.check(at+j, c.field, d.store(c, rows[(at+j)*width:(at+j+1)*width], i))
 		}
 		to += width
 	}

@@ -87,6 +87,7 @@ type plain struct {
 	bit  int
 }
 
+// next decodes n values in the encoding PLAIN: bits, texts with their length, or numbers of size bytes.
 func (p *plain) next(n int, v *values) (int, error) {
 	switch {
 	case p.size == -1:
@@ -205,6 +206,8 @@ func (f *front) set(b []byte) error {
 	return f.rest.set(b)
 }
 
+// next decodes up to n values that share their first bytes with the value before (DELTA_BYTE_ARRAY). It returns fewer
+// values if they take more than frontBytes.
 func (f *front) next(n int, v *values) (int, error) {
 	var one [1][]byte
 	rest := values{bytes: one[:]}
@@ -239,6 +242,8 @@ type split struct {
 	text    []byte
 }
 
+// next decodes n values whose first bytes are stored together, then their second bytes, and so on
+// (BYTE_STREAM_SPLIT).
 func (s *split) next(n int, v *values) (int, error) {
 	if n > s.n-s.at {
 		return 0, errPage

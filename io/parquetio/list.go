@@ -237,9 +237,7 @@ func (l *listReader) readOne(row []float32, i int, reject rejectFunc) error {
 	}
 	for ; k < l.list.n; k++ {
 		if to := l.to[k]; to != nil {
-			if reason := to.Null(row); reason != "" {
-				reject(i, l.fields[k], reason)
-			}
+			reject.check(i, l.fields[k], to.Null(row))
 		}
 	}
 	return nil
@@ -264,9 +262,7 @@ func (l *listReader) storeElement(row []float32, i, k int, reject rejectFunc) {
 	default:
 		reason = l.columnReader.put(l.to[k], row, l.lists.fixed[at], l.lists.half[at])
 	}
-	if reason != "" {
-		reject(i, l.fields[k], reason)
-	}
+	reject.check(i, l.fields[k], reason)
 }
 
 // done returns an error if the row group has more items than rows.

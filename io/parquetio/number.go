@@ -70,16 +70,15 @@ func (c *columnReader) storeNumbers(rows []float32, width, at, m int, reject rej
 				c.storeOne(rows, width, at+i, bits, reject)
 			}
 		}
-		at, m = at+got, m-got
+		at += got
+		m -= got
 	}
 	return nil
 }
 
 // storeOne stores a number that needs care.
 func (c *columnReader) storeOne(rows []float32, width, at int, bits uint64, reject rejectFunc) {
-	if reason := c.put(c.to, rows[at*width:(at+1)*width], bits, nil); reason != "" {
-		reject(at, c.field, reason)
-	}
+	reject.check(at, c.field, c.put(c.to, rows[at*width:(at+1)*width], bits, nil))
 }
 
 // The bits of the least and the greatest float64 whose float32 is normal.

@@ -169,9 +169,7 @@ func (r *reader) fill() error {
 	}
 	for i := range r.n {
 		r.SetPath(r.batch[i*r.Width:(i+1)*r.Width], func(field int, reason string) {
-			if reason != "" {
-				r.reject(i, field, reason)
-			}
+			rejectFunc(r.reject).check(i, field, reason)
 		})
 	}
 	r.left -= int64(r.n)

@@ -46,6 +46,8 @@ func (e *element) what() string {
 	return name
 }
 
+// putFunc returns the function that stores values of the column in rows, by its physical and logical type; nil if the
+// type is not supported.
 func (e *element) putFunc() putFunc {
 	decimal := func(to sink, row []float32, _ uint64, b []byte) string { return to.Decimal(row, b, e.Scale) }
 	switch e.Physical {
@@ -72,7 +74,7 @@ func (e *element) putFunc() putFunc {
 		}
 	case meta.FixedArray:
 		switch {
-		case e.Length < 1 || e.Length > maxFixed:
+		case e.Length < 1 || e.Length > maxFixed: // cannot be read
 		case e.Logical == meta.LogicalDecimal:
 			return decimal
 		case e.Logical == meta.LogicalUUID && e.Length == 16:

@@ -238,6 +238,8 @@ func (r *Reader) binding(t reflect.Type) (*binding, error) {
 	return b, nil
 }
 
+// bind finds the fields of a type of struct for the columns, labels and weight of the reader: by role where a tag
+// gives one, otherwise by name. A type may have one slice of values instead of fields for columns.
 func (r *Reader) bind(d *Type) (*binding, error) {
 	b := &binding{values: d.roles[roleValues]}
 	add := func(index []int, field int, column string) error {

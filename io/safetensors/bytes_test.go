@@ -9,7 +9,8 @@ import (
 
 func TestShapedRejectsOtherShapesAndNaN(t *testing.T) {
 	f, err := Decode(Encode(map[string]string{"a": "b"},
-		Of("w", []float32{1, 2, 3, 4, 5, 6}, 2, 3), Of("n", []float64{1, math.NaN()}, 2), Of("i", []int64{7}, 1)))
+		NewTensor("w", []float32{1, 2, 3, 4, 5, 6}, 2, 3), NewTensor("n", []float64{1, math.NaN()}, 2),
+		NewTensor("i", []int64{7}, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -126,5 +126,5 @@ func load[T Value](t *testing.T, tensors []Tensor, f *File, i Info) []Tensor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(tensors, Of(i.Name, v, i.Shape...))
+	return append(tensors, NewTensor(i.Name, v, i.Shape...))
 }

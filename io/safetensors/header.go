@@ -55,7 +55,8 @@ func parse(header []byte) (meta map[string]string, tensors []Info, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if p.space(); p.i < len(p.b) {
+	p.space()
+	if p.i < len(p.b) {
 		return nil, nil, p.errorf("only spaces may follow the last }")
 	}
 	return meta, tensors, nil
@@ -125,6 +126,7 @@ func (p *parser) sequence(open, end byte, item func() error) error {
 	return err
 }
 
+// string parses a JSON string. Errors point to its beginning or to the wrong byte.
 func (p *parser) string() (string, error) {
 	if err := p.expect('"'); err != nil {
 		return "", err
@@ -169,6 +171,7 @@ func (p *parser) integers(buf []int) ([]int, error) {
 	return out, err
 }
 
+// integer parses a whole number ≥ 0 without leading zeros.
 func (p *parser) integer() (int, error) {
 	p.space()
 	start, v := p.i, 0
@@ -188,6 +191,7 @@ func (p *parser) integer() (int, error) {
 	return v, nil
 }
 
+// metadata parses an object of strings without repeated keys.
 func (p *parser) metadata() (map[string]string, error) {
 	meta := map[string]string{}
 	err := p.object(func(key string, at int) error {

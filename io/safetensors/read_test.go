@@ -114,7 +114,7 @@ func TestTypesThatCannotBeLoadedAreListed(t *testing.T) {
 }
 
 func TestFileShorterThanItsSizeIsAnError(t *testing.T) {
-	b := written(t, nil, Of("w", make([]float64, 1000), 1000))
+	b := written(t, nil, NewTensor("w", make([]float64, 1000), 1000))
 	for _, n := range []int{0, 5, 8, 30, len(b) - 8000, len(b) - 1} {
 		f, err := Read(bytes.NewReader(b[:n]), int64(len(b)))
 		if err == nil {
@@ -128,7 +128,7 @@ func TestFileShorterThanItsSizeIsAnError(t *testing.T) {
 
 func BenchmarkValues(b *testing.B) {
 	for _, n := range []int{40_960, 4 << 20} {
-		data := written(b, nil, Of("w", make([]float32, n), n))
+		data := written(b, nil, NewTensor("w", make([]float32, n), n))
 		b.Run(fmt.Sprintf("F32/n=%d", n), func(b *testing.B) {
 			b.SetBytes(int64(4 * n))
 			for b.Loop() {

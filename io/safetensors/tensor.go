@@ -1,15 +1,3 @@
-// Package safetensors writes and reads the safetensors format: a file of named
-// arrays that holds nothing to execute and declares all its sizes up front.
-//
-// The file is the length of the header (8 bytes, little-endian), the header, and
-// the data. The header is a JSON object that gives for each name the type of
-// the numbers, the shape, and where in the data the array is, and for the name
-// __metadata__ a map of strings to strings. The data are row-major,
-// little-endian, and without holes. The format is described at
-// https://github.com/huggingface/safetensors.
-//
-// The package also writes NPY, the array format of NumPy, in its version 1.0. That format is described at
-// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
 package safetensors
 
 import (
@@ -86,7 +74,7 @@ func product(shape []int) (n int, ok bool) {
 	return n, true
 }
 
-// Tensor is a named array to be written. It is made by [Of].
+// Tensor is a named array to be written. It is made by [NewTensor].
 type Tensor struct {
 	name  string
 	shape []int
@@ -95,9 +83,9 @@ type Tensor struct {
 	slice func(lo, hi int) any // []T of the values lo to hi
 }
 
-// Of returns a tensor of a row-major array, whose memory it shares. No shape at all means a single
-// number. Of panics if the length of data is not the product of the shape.
-func Of[T Value](name string, data []T, shape ...int) Tensor {
+// NewTensor returns a tensor of a row-major array, whose memory it shares. No shape at all means a single
+// number. NewTensor panics if the length of data is not the product of the shape.
+func NewTensor[T Value](name string, data []T, shape ...int) Tensor {
 	if n, ok := product(shape); !ok || n != len(data) {
 		panic("safetensors: shape does not fit the length of the data")
 	}
@@ -183,7 +171,7 @@ func header(meta map[string]string, tensors []Tensor) ([]byte, error) {
 	for _, t := range tensors {
 		switch {
 		case t.slice == nil:
-			panic("safetensors: tensor is not made by Of")
+			panic("safetensors: tensor is not made by NewTensor")
 		case t.name == metadataKey:
 			return nil, fmt.Errorf("safetensors: tensor %q: the name is taken by the metadata", t.name)
 		case seen[t.name]:

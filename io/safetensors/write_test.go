@@ -26,14 +26,14 @@ var goldenMeta = map[string]string{"format": "bochner \"1\"\n\t\x01é</>"}
 
 func goldenTensors() []Tensor {
 	return []Tensor{
-		Of("weights", []float32{1, -2, 0.5, 0, 3, -0.25}, 2, 3),
-		Of("bias", []float64{1e300, math.Inf(-1)}, 2),
-		Of("n", []int64{7}),
-		Of("mask", []uint8{1, 0, 255}, 3),
-		Of("q", []int8{-128, 127}, 2),
-		Of("z", []int32{}, 0, 4),
-		Of("a", []float32{0}, 1),
-		Of("u", []uint16{65535}, 1),
+		NewTensor("weights", []float32{1, -2, 0.5, 0, 3, -0.25}, 2, 3),
+		NewTensor("bias", []float64{1e300, math.Inf(-1)}, 2),
+		NewTensor("n", []int64{7}),
+		NewTensor("mask", []uint8{1, 0, 255}, 3),
+		NewTensor("q", []int8{-128, 127}, 2),
+		NewTensor("z", []int32{}, 0, 4),
+		NewTensor("a", []float32{0}, 1),
+		NewTensor("u", []uint16{65535}, 1),
 	}
 }
 
@@ -102,7 +102,7 @@ func TestReadsTheReferenceImplementation(t *testing.T) {
 
 func roundTrip[T Value](t *testing.T, values []T) {
 	t.Helper()
-	f, err := read(written(t, nil, Of("x", []uint8{1}, 1), Of("v", values, len(values), 1)))
+	f, err := read(written(t, nil, NewTensor("x", []uint8{1}, 1), NewTensor("v", values, len(values), 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestEveryTypeMakesTheRoundTrip(t *testing.T) {
 	tiny, neg := math.Float32frombits(1), float32(math.Copysign(0, -1))
 	f32 := []float32{0, 1, -1.0 / 3, math.MaxFloat32, tiny, float32(math.Inf(1)), float32(math.Inf(-1)), neg}
 	roundTrip(t, f32)
-	f, err := read(written(t, nil, Of("v", f32, len(f32))))
+	f, err := read(written(t, nil, NewTensor("v", f32, len(f32))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,8 +143,8 @@ func TestEveryTypeMakesTheRoundTrip(t *testing.T) {
 }
 
 func TestArraysAreAligned(t *testing.T) {
-	b := written(t, map[string]string{"a": "b"}, Of("b", []int8{1, 2, 3}, 3), Of("f", []float32{1}, 1),
-		Of("d", []float64{1}), Of("h", []int16{5}))
+	b := written(t, map[string]string{"a": "b"}, NewTensor("b", []int8{1, 2, 3}, 3), NewTensor("f", []float32{1}, 1),
+		NewTensor("d", []float64{1}), NewTensor("h", []int16{5}))
 	f, err := read(b)
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestNamesAndMetadataMakeTheRoundTrip(t *testing.T) {
 	var tensors []Tensor
 	names := []string{"", "w\"\\\n", "é😀", "a", "A"}
 	for i, n := range names {
-		tensors = append(tensors, Of(n, []uint16{uint16(i)}))
+		tensors = append(tensors, NewTensor(n, []uint16{uint16(i)}))
 	}
 	f, err := read(written(t, meta, tensors...))
 	if err != nil {
@@ -187,10 +187,10 @@ func TestWriteRejectsUnreadableContent(t *testing.T) {
 		tensors []Tensor
 	}{
 		`safetensors: tensor "w": two have this name`: {nil,
-			[]Tensor{Of("w", []int8{1}), Of("w", []int64{1})}},
+			[]Tensor{NewTensor("w", []int8{1}), NewTensor("w", []int64{1})}},
 		`safetensors: tensor "__metadata__": the name is taken by the metadata`: {nil,
-			[]Tensor{Of("__metadata__", []int8{1})}},
-		`safetensors: tensor "\xff": "\xff" is not UTF-8`:       {nil, []Tensor{Of("\xff", []int8{1})}},
+			[]Tensor{NewTensor("__metadata__", []int8{1})}},
+		`safetensors: tensor "\xff": "\xff" is not UTF-8`:       {nil, []Tensor{NewTensor("\xff", []int8{1})}},
 		`safetensors: metadata "k": "\xff" is not UTF-8`:        {map[string]string{"k": "\xff"}, nil},
 		`safetensors: metadata key "\xff": "\xff" is not UTF-8`: {map[string]string{"\xff": ""}, nil},
 	} {
@@ -222,7 +222,7 @@ func (w *fullDisk) Write(b []byte) (int, error) {
 }
 
 func TestErrorsOfTheWriterAreReported(t *testing.T) {
-	w := Of("w", make([]float64, chunkBytes), chunkBytes)
+	w := NewTensor("w", make([]float64, chunkBytes), chunkBytes)
 	for left, want := range map[int]string{10: "safetensors: header: disk full",
 		chunkBytes + 500: `safetensors: tensor "w": disk full`} {
 		if err := Write(&fullDisk{left}, nil, []Tensor{w}); err == nil || err.Error() != want {
@@ -239,13 +239,13 @@ func TestOfPanicsIfTheShapeDoesNotFit(t *testing.T) {
 					t.Errorf("shape %v: panic %q", shape, s)
 				}
 			}()
-			Of("w", []int8{1, 2, 3}, shape...)
+			NewTensor("w", []int8{1, 2, 3}, shape...)
 		}()
 	}
 }
 
 func TestWriteDoesNotBufferTheFile(t *testing.T) {
-	w := Of("w", make([]float64, 4<<20), 4<<20)
+	w := NewTensor("w", make([]float64, 4<<20), 4<<20)
 	if got := allocated(func() {
 		if err := Write(io.Discard, nil, []Tensor{w}); err != nil {
 			t.Fatal(err)
@@ -257,7 +257,7 @@ func TestWriteDoesNotBufferTheFile(t *testing.T) {
 
 func BenchmarkWrite(b *testing.B) {
 	for _, n := range []int{40_960, 4 << 20} {
-		w := []Tensor{Of("w", make([]float32, n), n)}
+		w := []Tensor{NewTensor("w", make([]float32, n), n)}
 		b.Run(fmt.Sprintf("F32/n=%d", n), func(b *testing.B) {
 			b.SetBytes(int64(4 * n))
 			for b.Loop() {

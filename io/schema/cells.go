@@ -12,7 +12,7 @@ import (
 
 // cells is a histogram of float64 numbers. All intervals have the same width on the scale of
 // rowio.OrderedKey, as narrow as a limit on their number allows. Adding numbers only ever widens the
-// intervals, so the histogram depends on the numbers alone, not on their order.
+// intervals, so the histogram depends only on the numbers, not on their order.
 type cells struct {
 	shift uint             // an interval has 1<<shift float64
 	n     map[uint64]int64 // numbers in the intervals, by their orders, shifted
@@ -114,10 +114,11 @@ func (c *cells) code(w *wire.Coder, limit int, numbers uint64) {
 	wire.Each(w, &keys, limit, func(key *uint64) {
 		*key = w.Uvarint(*key, math.MaxUint64>>c.shift)
 		n := w.Uvarint(uint64(c.n[*key]), numbers)
-		if w.Check(n > 0 && (len(c.n) == 0 || *key > last)); w.Reading() {
+		if w.Check(n > 0 && (len(c.n) == 0 || *key > last)) && w.Reading() {
 			c.count(*key, int64(n))
 		}
-		numbers, last = numbers-n, *key
+		numbers -= n
+		last = *key
 	})
 	w.Check(len(c.n) > 0 && numbers == 0)
 }

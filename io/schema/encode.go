@@ -13,8 +13,7 @@ import (
 // leastColumn is the smallest size of an encoded column in bytes, without the codes of missing values.
 const leastColumn = 3 + 1 + 4
 
-// Code codes the rules and the columns. Surveys of the same fields have equal encodings. It allocates at
-// most 700 bytes for each byte that it reads.
+// Code implements wire.Coded.
 func (s *Survey) Code(c *wire.Coder) {
 	limit := c.Byte(bits.TrailingZeros64(uint64(s.limit)), bits.TrailingZeros64(maxColumnWeight))
 	rules, columns := s.rules, c.Int(len(s.columns), rowio.MaxDim+1)
@@ -36,6 +35,9 @@ func (s *Survey) Code(c *wire.Coder) {
 	c.Check(s.total <= maxWeight || s.limit <= 1)
 }
 
+// code encodes, decodes or adds the counts of a column: fields that are null, empty or codes of missing values, the
+// listed levels, and if levels were dropped, the rest and the histogram of numbers. Together they must have as many
+// fields as the column.
 func (c *columnCounts) code(w *wire.Coder, cells int) {
 	left := w.Uvarint(uint64(c.fields), 1<<50) // fields that are not accounted for
 	c.fields = int64(left)
@@ -63,7 +65,8 @@ func (c *columnCounts) code(w *wire.Coder, cells int) {
 		if e.size > maxLevelText {
 			w.Uint64(&e.hash)
 		}
-		if take(&e.n); !w.Reading() {
+		take(&e.n)
+		if !w.Reading() {
 			return
 		}
 		w.Check(e.size > 0 && e.n > 0 && c.keeps(e.hash) && c.levels.add(e.hash, stored, e.size, e.n))

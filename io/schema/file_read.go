@@ -271,7 +271,7 @@ func (f *fileColumn) UnmarshalYAML(unmarshal func(any) error) (err error) {
 	case f.Layout != "" && timeLayoutOf(f.Layout) == nil:
 		return c.Layout.refuse(unknown("layout of times", f.Layout, TimeLayoutNames()))
 	case err != nil || f.Buckets < 1 && c.Buckets.token != nil:
-		return c.Buckets.refuse(fmt.Errorf("buckets: want a number from 1 to %d, have %s", MaxLevels, Quote(c.Buckets.text)))
+		return c.Buckets.refuse(fmt.Errorf("buckets must be 1 to %d (have %s)", MaxLevels, Quote(c.Buckets.text)))
 	}
 	return nil
 }

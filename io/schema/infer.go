@@ -29,8 +29,8 @@ const (
 	mostly        = 0.99 // share of texts that decides the type of a column
 	coverage      = 0.9  // share of rows that listed levels must cover
 	maxValues     = 10   // largest number of whole numbers that may stand for categories
-	manyTexts     = 20   // a mostly numeric column with more different texts has numbers, and the rest are mistakes,
-	manyOthers    = 0.1  // unless more than manyTexts different texts, and this share of all, are not numbers
+	manyTexts     = 20   // largest number of different texts of a few categories; see typeOf
+	manyOthers    = 0.1  // share of texts that are not numbers, above which they are not mistakes; see typeOf
 	minRows       = 20   // smallest number of rows for which a column may be an id
 	unique        = 1.1  // a column of text whose texts occur at most this often on average is not a category
 	minBuckets    = 1 << 10
@@ -51,7 +51,8 @@ func Infer(s *Survey, h Hints) (*Description, []Note, error) {
 		}
 	}
 	if h.MaxLevels < 0 || h.MaxLevels > MaxLevels {
-		return nil, nil, fmt.Errorf("schema: %d levels at most; want 1 to %d", h.MaxLevels, MaxLevels)
+		return nil, nil, fmt.Errorf("schema: max_levels must be 1 to %d, or 0 to choose (have %d)", MaxLevels,
+			h.MaxLevels)
 	}
 	plain := true
 	for i := range s.columns {
@@ -146,7 +147,9 @@ func (in *inference) typeOf(f *Field, hint Type) (t Type, asked bool) {
 	case numbers >= mostly*texts: // also if there are none
 		return Number, false
 	case 2*s.Numbers > s.Texts && s.Distinct > manyTexts && !s.numbersAreNames():
-		// A measurement with faulty fields, whose rows must not go unnoticed as levels.
+		// A measurement with faulty fields: most texts are numbers, and more than manyTexts differ. The faulty ones
+		// must not go unnoticed as levels. But if more than manyTexts different texts, and the share manyOthers of
+		// all, are not numbers, the column has names.
 		return Number, false
 	case (in.d.Decimal == ',' || in.d.Thousands != 0) && s.Numbers > 0 && s.form() >= 0:
 		// Numbers, but some are not written as the rules say. They must not go unnoticed as levels.
@@ -263,7 +266,7 @@ func (in *inference) numberNotes(i int, asked bool) {
 	switch unit := s.unit(); {
 	case unit != "":
 		in.note(i, doubtUnit, "%d of %d with %s", s.Units[unit], s.Texts, unit)
-	case asked:
+	case asked: // the type is not in doubt
 	case s.LeadingZeros > 0:
 		in.note(i, doubtZeros, "%d of %d", s.LeadingZeros, s.Texts)
 	case all && s.Distinct > 2 && s.Distinct <= maxValues && s.Texts >= 5*s.Distinct:
@@ -340,7 +343,7 @@ func (in *inference) decideLevels(i int, asked bool) {
 		in.note(i, doubtUnits, "such as %s", Quote(s.odd))
 	case s.datelike():
 		in.note(i, doubtDates, "such as %s", Quote(s.odd))
-	case s.Numbers*20 < s.Texts:
+	case s.Numbers*20 < s.Texts: // so few numbers may be levels
 	case s.codes == 0 && len(s.absent) > 0:
 		in.absentNote(i, doubtWords, "%d of %d are numbers", s.Numbers, s.Texts)
 	default:

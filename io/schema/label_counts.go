@@ -18,9 +18,9 @@ const (
 	maxText = 64
 )
 
-// LabelCounts collects the labels of a data set as written in its files. It is a function of
-// the labels and their counts alone: parts collected over any cut of the data give the
-// same result, merged in any order. The zero value is empty.
+// LabelCounts collects the labels of a data set as written in its files. It depends only on
+// the labels and their counts: parts collected over any cut of the data give the same
+// result, merged in any order. The zero value is empty.
 //
 // Up to MaxClasses different labels of at most MaxLabel bytes are counted separately,
 // because all labels must be known to decide whether they are numbers. Beyond that the
@@ -68,6 +68,8 @@ func (c *LabelCounts) AddWeight(i int, w float32) {
 	c.weights[i].Add(w)
 }
 
+// add counts n rows with a label. It returns the index of the label, or −1 if labels are too many or too long to be
+// counted separately.
 func (c *LabelCounts) add(label string, n int64) int {
 	if !c.overflow {
 		if i, ok := c.index[label]; ok {
@@ -103,6 +105,7 @@ func (c *LabelCounts) total() labelTally {
 	return t
 }
 
+// add counts n rows with a label, by whether it is a number, a whole number or a target.
 func (t *labelTally) add(label string, n int64) {
 	u := labelTally{rows: n}
 	if x, ok := labelNumber([]byte(label)); ok {
@@ -242,8 +245,7 @@ func (c *LabelCounts) In(v *Vocabulary) (counts []int64, others []string, ok boo
 	return counts, others, !c.overflow
 }
 
-// Code codes a byte 1 and the tally after an overflow. Otherwise it codes a byte 0, or 2 where rows have
-// weights, and the labels in the order of their bytes, each with its count and the sum of its weights.
+// Code implements wire.Coded.
 func (c *LabelCounts) Code(w *wire.Coder) {
 	if wire.Merged(w, new(LabelCounts), c.Merge) {
 		return
@@ -278,7 +280,8 @@ func (c *LabelCounts) Code(w *wire.Coder) {
 			}
 		}
 		codeText(w, &e.label, MaxLabel)
-		if w.Counts(&e.n); kind == weights {
+		w.Counts(&e.n)
+		if kind == weights {
 			w.Part(&sum)
 		}
 		total += e.n
@@ -287,7 +290,8 @@ func (c *LabelCounts) Code(w *wire.Coder) {
 		if !w.Reading() {
 			return
 		}
-		if c.add(e.label, e.n); kind == weights {
+		c.add(e.label, e.n)
+		if kind == weights {
 			c.weights = append(c.weights, sum)
 		}
 	})

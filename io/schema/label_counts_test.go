@@ -72,7 +72,7 @@ func TestLabelCountsDoNotDependOnTheCut(t *testing.T) {
 	} {
 		whole := collect(labels)
 		want := wire.Marshal(whole)
-		for range campaign.Of(3, 6) {
+		for range campaign.Pick(3, 6) {
 			got := cut(t, r, labels)
 			if !bytes.Equal(wire.Marshal(got), want) {
 				t.Errorf("%s: another cut gives different bytes", name)

@@ -176,7 +176,7 @@ const maxExact = 1 << 53
 
 // canonicalLabel returns the form in which a label becomes a class of a numeric
 // vocabulary: the shortest decimal that reads back as the same float64 ("-2.5"), whole
-// numbers in digits alone. Numbers from 2⁵³ on keep all of their digits, if these
+// numbers only in digits. Numbers from 2⁵³ on keep all of their digits, if these
 // are at most MaxLabel. A label that is not a number is returned as it is.
 func canonicalLabel(label []byte) string {
 	x, ok := labelNumber(label)
@@ -237,7 +237,8 @@ func Alike(texts []string) string {
 	}
 	var groups []string
 	for _, same := range looks {
-		if slices.Sort(same); len(same) > 1 {
+		slices.Sort(same)
+		if len(same) > 1 {
 			for i, text := range same {
 				same[i] = strconv.QuoteToASCII(fmt.Sprintf("%.40s", text))
 			}

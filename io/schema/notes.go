@@ -82,7 +82,8 @@ var doubtForm = func() (all [formCount]*doubt) {
 		case f.decimal == ',':
 			d.what, d.option = "numbers with a decimal comma and separated thousands", "decimal , --"+thousands
 		}
-		d.what, d.effect = d.what+", not read as numbers", "reads numbers"
+		d.what += ", not read as numbers"
+		d.effect = "reads numbers"
 		all[i] = d
 	}
 	return all

@@ -85,6 +85,8 @@ type missing struct {
 	first   [256]bool      // first bytes of codes
 }
 
+// newMissing prepares texts that mean a missing value to be looked up, ignoring case. Codes that are numbers also
+// match equal numbers in other notations.
 func newMissing(codes []string) *missing {
 	m := &missing{codes: make(map[string]int)}
 	for i, code := range codes {

@@ -93,7 +93,8 @@ func (s *Survey) column(column int) *Summary {
 		if u == sum.unit() {
 			continue
 		}
-		sum.Numbers, sum.codes = sum.Numbers-n, sum.codes+1
+		sum.Numbers -= n
+		sum.codes++
 		for _, l := range sum.Levels {
 			if sum.odd == "" && strings.Contains(l.Text, u) {
 				sum.odd = l.Text

@@ -164,7 +164,7 @@ func (s *Survey) share(c *columnCounts) int64 {
 }
 
 // bound lowers the limit of columns until all of them together are within maxWeight. The limit is
-// a function of the fields alone, because the weight of a column's texts is known up to the limit.
+// a function of only the fields, because the weight of a column's texts is known up to the limit.
 func (s *Survey) bound() {
 	for s.total > maxWeight && s.limit > 1 {
 		s.limit /= 2

@@ -136,7 +136,8 @@ func likeTime(text []byte) bool {
 	for i, c := range text {
 		if letter(c) && (i == 0 || !letter(text[i-1])) {
 			word := clock{rest: text[i:]}
-			if word.month(); !word.bad {
+			word.month()
+			if !word.bad {
 				return true
 			}
 		}

@@ -42,7 +42,7 @@ func glob(ctx context.Context, pattern string, bad reportFunc) ([]string, error)
 		dir = separator
 	}
 	parts := strings.FieldsFunc(pattern, func(r rune) bool { return r == filepath.Separator })
-	err := w.match(dir, parts, w.entries)
+	err := w.match(dir, parts, false)
 	return w.names, err
 }
 
@@ -59,9 +59,9 @@ type globbing struct {
 	dotted  bool
 }
 
-// match finds the names below a directory that the parts of a pattern match. It lists the directory before the
-// first wildcard by list.
-func (g *globbing) match(dir string, parts []string, list func(dir string) ([]fs.DirEntry, error)) error {
+// match finds the names below a directory that the parts of a pattern match. The directory before the first wildcard
+// must exist, unless it is optional.
+func (g *globbing) match(dir string, parts []string, optional bool) error {
 	for len(parts) > 1 && !strings.ContainsAny(parts[0], meta) {
 		dir, parts = filepath.Join(dir, parts[0]), parts[1:]
 		if err := g.inside(dir); err != nil {
@@ -75,9 +75,9 @@ func (g *globbing) match(dir string, parts []string, list func(dir string) ([]fs
 		g.root = filepath.Clean(dir)
 	}
 	if strings.Contains(strings.Join(parts, separator), "**") {
-		return g.deep(dir, strings.Join(parts, "/"), list)
+		return g.deep(dir, strings.Join(parts, "/"), optional)
 	}
-	entries, err := list(dir)
+	entries, err := g.entries(dir, optional)
 	if err != nil {
 		return err
 	}
@@ -88,28 +88,29 @@ func (g *globbing) match(dir string, parts []string, list func(dir string) ([]fs
 			continue
 		}
 		name := filepath.Join(dir, e.Name())
-		if len(rest) == 0 {
-			if e.Type()&fs.ModeSymlink != 0 {
-				err = g.inside(name)
-			}
-			if err == nil {
-				g.names = append(g.names, name)
-			}
-		} else if fi, bad := g.directory(name, e); bad != nil || fi == nil {
-			err = bad
-		} else {
-			// A directory that a wildcard matched must exist; one that the pattern names
-			// below it need not.
-			list := g.entries
-			if !strings.ContainsAny(rest[0], meta) {
-				list = g.entriesIfAny
-			}
-			err = g.match(name, rest, list)
-		}
-		if err = g.bad.report(name, err); err != nil {
+		if err := g.bad.report(name, g.matchEntry(name, e, rest)); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// matchEntry finds the names below an entry that the rest of the parts match, or the entry itself without any.
+func (g *globbing) matchEntry(name string, e fs.DirEntry, rest []string) error {
+	if len(rest) > 0 {
+		if fi, err := g.directory(name, e); err != nil || fi == nil {
+			return err
+		}
+		// A directory that a wildcard matched must exist; one that the pattern names
+		// below it need not.
+		return g.match(name, rest, !strings.ContainsAny(rest[0], meta))
+	}
+	if e.Type()&fs.ModeSymlink != 0 {
+		if err := g.inside(name); err != nil {
+			return err
+		}
+	}
+	g.names = append(g.names, name)
 	return nil
 }
 
@@ -130,7 +131,7 @@ func (g *globbing) literal(name string) error {
 }
 
 // deep finds all files below a directory that a pattern with ** matches.
-func (g *globbing) deep(dir, pattern string, list func(dir string) ([]fs.DirEntry, error)) (err error) {
+func (g *globbing) deep(dir, pattern string, optional bool) (err error) {
 	if g.matches, err = Matcher(pattern); err != nil {
 		return err
 	}
@@ -139,7 +140,7 @@ func (g *globbing) deep(dir, pattern string, list func(dir string) ([]fs.DirEntr
 	if fi, err := disk.Current().Stat(filepath.Clean(dir)); err == nil {
 		above = append(above, fi)
 	}
-	entries, err := list(dir)
+	entries, err := g.entries(dir, optional)
 	if err != nil {
 		return err
 	}
@@ -178,31 +179,37 @@ func (g *globbing) below(dir, path string, entries []fs.DirEntry, above []fs.Fil
 		if hidden(e.Name()) && !g.dotted {
 			continue
 		}
-		name, rel := filepath.Join(dir, e.Name()), path+e.Name()
-		fi, err := g.directory(name, e)
-		switch {
-		case err != nil:
-		case fi == nil:
-			if g.matches(rel) {
-				g.names = append(g.names, name)
-			}
-		case slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, fi) }):
-			err = fail("list", name, errors.New("is a link to a directory above it, so ** would match without end"))
-		default:
-			var entries []fs.DirEntry
-			if entries, err = g.entries(name); err == nil {
-				err = g.below(name, rel+"/", entries, append(above[:len(above):len(above)], fi))
-			}
-		}
-		if err = g.bad.report(name, err); err != nil {
+		name := filepath.Join(dir, e.Name())
+		if err := g.bad.report(name, g.belowEntry(name, path+e.Name(), e, above)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// entries reads a directory.
-func (g *globbing) entries(dir string) ([]fs.DirEntry, error) {
+// belowEntry is below for one entry, whose relative path is rel.
+func (g *globbing) belowEntry(name, rel string, e fs.DirEntry, above []fs.FileInfo) error {
+	fi, err := g.directory(name, e)
+	switch {
+	case err != nil:
+		return err
+	case fi == nil:
+		if g.matches(rel) {
+			g.names = append(g.names, name)
+		}
+		return nil
+	case slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, fi) }):
+		return fail("list", name, errors.New("is a link to a directory above it, so ** would match without end"))
+	}
+	entries, err := g.entries(name, false)
+	if err != nil {
+		return err
+	}
+	return g.below(name, rel+"/", entries, append(above[:len(above):len(above)], fi))
+}
+
+// entries reads a directory. An optional one may be missing.
+func (g *globbing) entries(dir string, optional bool) ([]fs.DirEntry, error) {
 	if err := g.ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -210,16 +217,10 @@ func (g *globbing) entries(dir string) ([]fs.DirEntry, error) {
 		dir = "."
 	}
 	entries, err := disk.Current().ReadDir(dir)
-	return entries, fail("list", dir, dangling(dir, err))
-}
-
-// entriesIfAny is entries without an error for a directory that does not exist.
-func (g *globbing) entriesIfAny(dir string) ([]fs.DirEntry, error) {
-	entries, err := g.entries(dir)
-	if absent(err) {
+	if optional && absent(err) {
 		return nil, nil
 	}
-	return entries, err
+	return entries, fail("list", dir, dangling(dir, err))
 }
 
 // directory returns the FileInfo of an entry that is a directory or a link to one, and nil

@@ -31,6 +31,9 @@ func (l local) List(ctx context.Context, pattern string) ([]Object, error) {
 	return l.list(ctx, pattern, nil)
 }
 
+// list returns the files that match a pattern, sorted by name. A pattern that is the name of a file means that file,
+// whatever characters it has. With bad, unreadable files are reported to it instead of ending the list, and links
+// must not lead out of the directory before the first wildcard.
 func (l local) list(ctx context.Context, pattern string, bad reportFunc) ([]Object, error) {
 	p, err := localPath(pattern)
 	if err != nil {
@@ -67,7 +70,8 @@ func (l local) list(ctx context.Context, pattern string, bad reportFunc) ([]Obje
 		case errors.Is(err, ErrChanged):
 			err = nil // the next listing has it as it is then
 		case errors.Is(err, syscall.EISDIR) && (named || bad == nil):
-			dirs, err = dirs+1, nil
+			dirs++
+			err = nil
 		case errors.Is(err, syscall.EISDIR):
 			err = DirectoryError(name)
 		case err != nil:

@@ -166,6 +166,7 @@ func (s *settler) add(p string) {
 	}
 }
 
+// run settles pending files in batches until there are none.
 func (s *settler) run() {
 	for {
 		s.mu.Lock()

@@ -1,15 +1,3 @@
-// Package storage lists, reads and publishes files of the local disk, and of the schemes that packages below
-// it register: a program that imports io/storage/gcs knows gs://bucket/object, and one that imports
-// io/storage/s3 knows s3://bucket/object. Names are paths, or begin with a scheme.
-//
-// Output of this package is never partly visible: a file appears under its name when it
-// is complete, a directory when all of its files are. Buckets have no directories: there
-// a directory exists once its last file does, the manifest.
-//
-// A Watch finds files as they appear under patterns. It stores no state: the outputs of the work show
-// which files are done. It remembers only names that match now or did in the last ten minutes. So a
-// file that vanishes for longer and comes back is returned again, and its user must check whether it
-// is done.
 package storage
 
 import (
@@ -304,6 +292,8 @@ func (o Object) Open(ctx context.Context, off, n int64) (io.ReadCloser, error) {
 	return r, err
 }
 
+// open opens the n bytes from off, or all from there if n is negative, and returns the size of the object. Objects
+// with content in memory are not read from storage.
 func (o Object) open(ctx context.Context, off, n int64) (io.ReadCloser, int64, error) {
 	if o.content != nil {
 		size := int64(len(o.content))

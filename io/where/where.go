@@ -47,7 +47,7 @@ func Parse(text string) (*Condition, error) {
 	p.next()
 	root, err := p.either()
 	if err == nil && p.token != "" {
-		err = p.expected("and, or, or the end")
+		err = p.expected(`"and", "or" or the end`)
 	}
 	if err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (p *parser) one() (node, error) {
 	if p.take("(") {
 		inner, err := p.either()
 		if err == nil && !p.take(")") {
-			err = p.expected(")")
+			err = p.expected(`")"`)
 		}
 		return inner, err
 	}
@@ -203,7 +203,7 @@ func (p *parser) one() (node, error) {
 	operator := p.token
 	holds, ok := comparisons[operator]
 	if !ok || p.quoted {
-		return nil, p.expected("=, !=, <, <=, >, >= or in")
+		return nil, p.expected(`"=", "!=", "<", "<=", ">", ">=" or "in"`)
 	}
 	p.next()
 	value, err := p.value(name)
@@ -217,7 +217,7 @@ func (p *parser) one() (node, error) {
 // list reads values in parentheses, separated by commas.
 func (p *parser) list(name string) (node, error) {
 	if !p.take("(") {
-		return nil, p.expected("( and a list of values")
+		return nil, p.expected(`"(" and a list of values`)
 	}
 	var values []value
 	for {
@@ -232,7 +232,7 @@ func (p *parser) list(name string) (node, error) {
 			}, nil
 		}
 		if !p.take(",") {
-			return nil, p.expected(", or )")
+			return nil, p.expected(`"," or ")"`)
 		}
 	}
 }

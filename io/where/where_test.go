@@ -52,15 +52,15 @@ func TestConditionsSelectByNameAndValue(t *testing.T) {
 
 func TestInvalidConditionsNameTheirPosition(t *testing.T) {
 	for text, want := range map[string]string{
-		"country":          "ends where =, !=, <, <=, >, >= or in should follow",
+		"country":          `ends where "=", "!=", "<", "<=", ">", ">=" or "in" should follow`,
 		"country=":         "ends where a value should follow",
-		"country=DE x=2":   `character 12: want and, or, or the end, have "x"`,
-		"(country=DE":      "ends where ) should follow",
+		"country=DE x=2":   `character 12: want "and", "or" or the end, have "x"`,
+		"(country=DE":      `ends where ")" should follow`,
 		"country='DE":      "character 9: the quotation mark ' is not closed",
-		"country in DE":    `character 12: want ( and a list of values, have "DE"`,
-		"country in (DE;)": `character 15: want , or ), have ";"`,
+		"country in DE":    `character 12: want "(" and a list of values, have "DE"`,
+		"country in (DE;)": `character 15: want "," or ")", have ";"`,
 		"a=1 and":          "ends where a name should follow",
-		"a=>1":             `character 2: want =, !=, <, <=, >, >= or in, have "=>"`,
+		"a=>1":             `character 2: want "=", "!=", "<", "<=", ">", ">=" or "in", have "=>"`,
 		"=1":               `character 1: want a name, have "="`,
 	} {
 		if _, err := Parse(text); err == nil || err.Error() != want {

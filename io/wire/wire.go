@@ -24,8 +24,8 @@ type Part interface {
 	Decode(b []byte) (rest []byte, err error)
 }
 
-// Coder writes, reads or adds the fields that it is given. It adds counts and exact sums; other numbers of fixed size
-// must be equal, and the rest cannot be added. Once the encoding turns out to be damaged, it reads zeros.
+// Coder writes, reads or adds the fields that it is given. It adds counts and exact sums. Other numbers of fixed size
+// must be equal. Anything else makes Merge panic. Once the encoding turns out to be damaged, it reads zeros.
 type Coder struct {
 	b       []byte
 	reading bool
@@ -55,7 +55,8 @@ func Unmarshal(dst Coded, b []byte) error {
 // of different kinds. Code of a type that is merged in another way begins with Merged.
 func Merge[T Coded](dst, src T) {
 	c := Coder{b: Marshal(src), adding: true}
-	if dst.Code(&c); c.bad || len(c.b) > 0 {
+	dst.Code(&c)
+	if c.bad || len(c.b) > 0 {
 		panic(fmt.Sprintf("wire: merge of a %T of another kind", dst))
 	}
 }
@@ -67,7 +68,8 @@ func Merged[T Coded](c *Coder, zero T, merge func(T)) bool {
 	}
 	c.reading, c.adding = true, false
 	zero.Code(c)
-	if c.reading, c.adding = false, true; !c.bad {
+	c.reading, c.adding = false, true
+	if !c.bad {
 		merge(zero)
 	}
 	return true
@@ -87,11 +89,13 @@ func (c *Coder) Reading() bool { return c.reading && !c.bad }
 // Left returns how many bytes are still to be read.
 func (c *Coder) Left() int { return len(c.b) }
 
-// Check tells c whether a condition on the earlier fields holds. If it does not, the encoding is damaged.
-func (c *Coder) Check(ok bool) {
+// Check tells c whether a condition on the earlier fields holds. If it does not, an encoding that c reads is damaged.
+// Check reports whether c has found no damage yet.
+func (c *Coder) Check(ok bool) bool {
 	if c.reading && !ok {
 		c.fail()
 	}
+	return !c.bad
 }
 
 func (c *Coder) fail() { c.b, c.bad = nil, true }
@@ -106,7 +110,7 @@ func (c *Coder) bytes(n int) []byte {
 		c.b = append(c.b, make([]byte, n)...)
 		return c.b[len(c.b)-n:]
 	}
-	if c.Check(n <= len(c.b)); c.bad {
+	if !c.Check(n <= len(c.b)) {
 		return nil
 	}
 	b := c.b[:n]
@@ -130,7 +134,7 @@ func (c *Coder) fixed(v, limit uint64, size int) uint64 {
 		binary.LittleEndian.PutUint64(number[:], v)
 		copy(c.bytes(size), number[:])
 	}
-	if c.Check(v <= limit); c.bad {
+	if !c.Check(v <= limit) {
 		return 0
 	}
 	return v
@@ -219,7 +223,7 @@ func (c *Coder) Uvarint(v, limit uint64) uint64 {
 		return v
 	}
 	v, n := binary.Uvarint(c.b)
-	if c.Check(n > 0 && (n == 1 || c.b[n-1] != 0) && v <= limit); c.bad {
+	if !c.Check(n > 0 && (n == 1 || c.b[n-1] != 0) && v <= limit) {
 		return 0
 	}
 	c.b = c.b[n:]
@@ -272,7 +276,8 @@ func (c *Coder) Part(parts ...Part) {
 // Optional codes whether *v is nil, and if it is not, calls code with it.
 func Optional[T any](c *Coder, v **T, code func(*T)) {
 	present := *v != nil
-	if c.Bool(&present); !present {
+	c.Bool(&present)
+	if !present {
 		return
 	}
 	if c.reading {
@@ -310,11 +315,13 @@ func Map[K cmp.Ordered, V any](c *Coder, m map[K]V, limit int, key func(*K), emp
 	keys := slices.Sorted(maps.Keys(m))
 	Each(c, &keys, limit, func(k *K) {
 		v := m[*k]
-		if key(k); c.reading {
+		key(k)
+		if c.reading {
 			c.Check(len(m) == 0 || *k > keys[len(keys)-2])
 			v = empty()
 		}
-		if code(v); c.Reading() {
+		code(v)
+		if c.Reading() {
 			m[*k] = v
 		}
 	})

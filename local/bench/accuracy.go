@@ -21,7 +21,7 @@ type method struct {
 	step    bool     // only a step of the search
 }
 
-// methods has the columns in order. The last one is the method that others are compared with.
+// methods holds the columns in order. The last one is the method that others are compared with.
 var methods = []method{
 	{name: "none", about: "without a search", flags: []string{"--search", "none"}},
 	{name: "laplace", about: "Laplace kernel", flags: []string{"--search", "none", "--kernel", "laplace"}, step: true},
@@ -220,7 +220,7 @@ func (o options) ourFigure(t dataset, m method, work string) (f figure, err erro
 	return f, nil
 }
 
-// trained has the part of the output of train --json that is used.
+// trained holds the part of the output of train --json that is used.
 type trained struct {
 	Lambda float64
 	Path   []struct {

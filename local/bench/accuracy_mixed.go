@@ -34,7 +34,7 @@ func mixed(gz func(folder string, names ...string) []string) []dataset {
 	}
 }
 
-// splitColumns writes the rows with a label to the halves that isTest says, without some of their columns.
+// splitColumns writes the rows with a label, without some of their columns, to the half that isTest chooses.
 func (t *dataset) splitColumns(halves *[2]bytes.Buffer) error {
 	text, err := realdata.Unzip(t.Train[0])
 	if err != nil {
@@ -84,7 +84,8 @@ func (t *dataset) splitColumns(halves *[2]bytes.Buffer) error {
 		}
 	}
 	for _, of := range w {
-		if of.Flush(); of.Error() != nil {
+		of.Flush()
+		if of.Error() != nil {
 			return of.Error()
 		}
 	}

@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// settings has the options and what to measure.
+// settings holds the options and what to measure.
 type settings struct {
 	options
 	json    bool
@@ -73,7 +73,7 @@ func parse() (o settings, err error) {
 	return o, nil
 }
 
-// report has the results.
+// report holds the results.
 type report struct {
 	Machine  machine        `json:"machine"`
 	Rows     []result       `json:"rows,omitempty"`

@@ -33,7 +33,7 @@ type outcome struct {
 	Error     float64 `json:"error"` // on the test rows
 }
 
-// bout says what to train.
+// bout describes a training run of the comparison.
 type bout struct {
 	name        string
 	train, test []string // flags of the data
@@ -92,6 +92,7 @@ func (o options) duels(show func(string, ...any)) ([]duel, error) {
 	return all, nil
 }
 
+// duel trains both learners on the same features, and compares time, objective and error.
 func (o options) duel(b bout) (d duel, err error) {
 	d.Name = b.name
 	work, err := os.MkdirTemp("", "bochner-bench-")

@@ -25,7 +25,7 @@ const (
 	mapWidth = 4096
 )
 
-// work has a function to time, call, and a function that runs before it and is not timed, prepare, which may be
+// work holds a function to time, call, and a function that runs before it and is not timed, prepare, which may be
 // nil.
 type work struct{ prepare, call func() }
 
@@ -82,7 +82,8 @@ func (w work) timed(count int) (cpu, wall time.Duration) {
 		c, t := cpuTime(), time.Now()
 		w.call()
 		if i > 0 {
-			cpu, wall = cpu+cpuTime()-c, wall+time.Since(t)
+			cpu += cpuTime() - c
+			wall += time.Since(t)
 		}
 	}
 	return cpu, wall

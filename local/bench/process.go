@@ -47,6 +47,7 @@ type pool struct {
 	running map[string]*process
 }
 
+// get returns a running process with that setting, and starts it if there is none.
 func (p *pool) get(s setting) (*process, error) {
 	key := fmt.Sprint(s)
 	if q := p.running[key]; q != nil {

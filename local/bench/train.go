@@ -68,7 +68,7 @@ func (o options) contest(d int) (contest, error) {
 	return c, nil
 }
 
-// cost has the resources that a process has used.
+// cost holds the resources that a process has used.
 type cost struct {
 	Seconds float64 `json:"seconds"`     // on the wall
 	CPU     float64 `json:"cpu_seconds"` // of user and system

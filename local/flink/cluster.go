@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// options has the size of a cluster.
+// options holds the size of a cluster.
 type options struct {
 	dir                          string
 	managers, slots, parallelism int
@@ -60,6 +60,7 @@ func start(ctx context.Context, o options) (*cluster, error) {
 	return c, nil
 }
 
+// bringUp starts the cluster and waits until it answers.
 func (c *cluster) bringUp() error {
 	if err := c.lock(); err != nil {
 		return err

@@ -15,15 +15,15 @@ import (
 //go:embed pom.xml
 var pom []byte
 
-// sums has a line for each jar, as sha256sum writes it.
+// sums holds a line for each jar, as sha256sum writes it.
 //
 //go:embed sums.txt
 var sums string
 
 const plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 
-// fetch sees to it that lib holds the jars of pom.xml, each with the content that
-// sums.txt says, and nothing else.
+// fetch sees to it that lib holds the jars of pom.xml, each with its checksum in sums.txt, and
+// nothing else.
 func fetch(ctx context.Context, lib string) error {
 	if check(lib, sums) == nil {
 		return nil

@@ -63,7 +63,7 @@ func (c *cluster) configure() error {
 	return os.WriteFile(filepath.Join(c.run, "conf", "flink-conf.yaml"), []byte(strings.Join(settings, "\n")+"\n"), 0o666)
 }
 
-// opens has the packages of Java 17 that Flink accesses by reflection.
+// opens holds the packages of Java 17 that Flink accesses by reflection.
 var opens = []string{
 	"java.base/java.io", "java.base/java.lang", "java.base/java.lang.reflect", "java.base/java.net", "java.base/java.nio",
 	"java.base/java.text", "java.base/java.time", "java.base/java.util", "java.base/java.util.concurrent",

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownNetwork has a process start in a network of its own, whose only device is the loopback: Beam's job
+// ownNetwork makes a process start in a network of its own, whose only device is the loopback: Beam's job
 // server and pool listen on all addresses, and run what they are sent. The process stays the same user.
 func ownNetwork(user, group int) (*syscall.SysProcAttr, error) {
 	return &syscall.SysProcAttr{

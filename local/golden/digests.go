@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// digests has for each job, VARIANT/SET, the digest of each output, "COMMAND FILE". For variants other than
+// digests holds for each job, VARIANT/SET, the digest of each output, "COMMAND FILE". For variants other than
 // base it has only digests that differ from base, and "" for missing outputs.
 type digests map[string]map[string]string
 

@@ -29,7 +29,7 @@ type set struct {
 // modTime is the modification time of all files with rows.
 var modTime = time.Date(2026, 11, 4, 0, 0, 0, 0, time.UTC)
 
-// table has the rows of a file.
+// table holds the rows of a file.
 type table struct {
 	flag        string // flag that names the file
 	ext         string

@@ -97,7 +97,7 @@ func (d digits) sum(m features.Gridded) *ridge.Sum {
 	return s
 }
 
-// loss has the errors of a fit.
+// loss holds the errors of a fit.
 type loss struct {
 	wrong   int     // number of misclassified rows
 	squares float64 // mean over the rows of Σ (score − code)²
@@ -139,7 +139,7 @@ func (d digits) losses(m features.Map, fits []*ridge.Solution) []loss {
 	return out
 }
 
-// chosen has the test error of ridge regression with the λ that held-out rows chose.
+// chosen holds the test error of ridge regression with the λ that held-out rows chose.
 type chosen struct {
 	lambda  float64
 	percent float64 // of the test rows

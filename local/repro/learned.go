@@ -32,10 +32,10 @@ var paperLearned = map[string]map[int][3]float64{
 // paperTrials is the number of trials over which the paper's figures are means.
 const paperTrials = 10
 
-// methods has the methods in the order of the table.
+// methods holds the methods in the order of the table.
 var methods = []string{"RBF", "LKRF", "learned"}
 
-// game has the options of the game, and of the machines that judge its features.
+// game holds the options of the game, and of the machines that judge its features.
 type game struct {
 	parts                 string
 	rows                  []int   // numbers of rows of generated sets; empty for the default of the part
@@ -77,7 +77,7 @@ func (g *game) register(fs *flag.FlagSet) {
 	fs.StringVar(&g.pick, "pick", "top", "of learned: how weighed frequencies are taken: top or draw")
 }
 
-// imageDefaults has the constants of the game on images, if flags do not set them.
+// imageDefaults holds the constants of the game on images, if flags do not set them.
 var imageDefaults = game{chains: 100, steps: 40, sample: 2048, rate: 1}
 
 // or returns g with the default constants where g has none.

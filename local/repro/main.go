@@ -91,7 +91,7 @@ func counts(flag, text string) (out []int, err error) {
 	return out, nil
 }
 
-// experiment has the flags.
+// experiment holds the flags.
 type experiment struct {
 	data, out    string
 	seeds, large int

@@ -86,7 +86,7 @@ func (c *client) do(request []byte) error {
 	return err
 }
 
-// result has the measurements of clients.
+// result holds the measurements of clients.
 type result struct {
 	taken []time.Duration // sorted
 	total time.Duration
@@ -95,7 +95,7 @@ type result struct {
 
 func (r *result) quantile(q float64) time.Duration { return r.taken[int(q*float64(len(r.taken)-1))] }
 
-// load has clients send requests of n rows one after another, until the time or the number of requests is
+// load makes clients send requests of n rows one after another, until the time or the number of requests is
 // reached.
 func load(s *server, clients, n int, long time.Duration, most int) (*result, error) {
 	bodies := make([][]byte, 64)

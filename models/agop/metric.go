@@ -50,6 +50,7 @@ func MetricOf(r features.Recipe) (*Metric, error) {
 	return metricOf(steps)
 }
 
+// metricOf returns the composition of the metrics directly before the last step; nil if there are none.
 func metricOf(steps []features.Recipe) (*Metric, error) {
 	end := len(steps) - 1
 	first := end

@@ -112,9 +112,9 @@ type Sealed struct {
 
 // EncodeSample returns X, Class and Search.Starts as a file in the safetensors format, for Sealed.SampleFile.
 func (l *Learner) EncodeSample() []byte {
-	return safetensors.Encode(nil, safetensors.Of("x", l.X, len(l.Class), l.Dim),
-		safetensors.Of("class", l.Class, len(l.Class)),
-		safetensors.Of("starts", l.Search.Starts, len(l.Search.Starts)/l.Dim, l.Dim))
+	return safetensors.Encode(nil, safetensors.NewTensor("x", l.X, len(l.Class), l.Dim),
+		safetensors.NewTensor("class", l.Class, len(l.Class)),
+		safetensors.NewTensor("starts", l.Search.Starts, len(l.Search.Starts)/l.Dim, l.Dim))
 }
 
 // decodeSample reads a file that EncodeSample wrote, as a Learner with only the sample.

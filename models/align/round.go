@@ -169,33 +169,17 @@ func (r *Round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 	s.u = nil
 	switch r.s.phase {
 	case begin:
-		if sum.rows == 0 {
-			return nil, report, errors.New("align: no rows")
-		}
-		for _, c := range sum.census {
-			if c.Positive == sum.rows || r.l.Classes == 2 && c.Positive == 0 {
-				return nil, report, errors.New("align: all rows are of one class; at least two classes are needed")
-			}
+		if err := sum.checkClasses(r.l.Classes); err != nil {
+			return nil, report, err
 		}
 		s.game.N = sum.rows
 		s.narrow(sum.census, r.l)
 	case narrow:
 		s.narrow(sum.census, r.l)
 	case search:
-		taken := sum.chains.pick(min(r.l.Take, r.l.Frequencies-len(s.w)/r.l.Dim), r.l.Apart/r.l.Search.Width)
-		s.w = slices.Clone(s.w)
-		for _, j := range taken {
-			s.w = append(s.w, sum.chains.W[j*r.l.Dim:(j+1)*r.l.Dim]...)
-		}
-		s.now, s.phase = len(taken), score
-		s.report = Report{Zeta: sum.chains.Zeta, Xi: sum.chains.Xi}
+		s.take(sum.chains, r.l)
 	case score:
-		zeta, xi := s.report.Zeta, s.report.Xi
-		s.u, s.report = s.game.answer(sum.sums, 2*s.now, s.now, sum.number/float64(s.game.N))
-		s.report.Zeta, s.report.Xi = zeta, xi
-		most := float64(s.report.Eta * s.game.Bound) // by which a dual weight moves
-		s.setBrackets(around(-most, 1+most))
-		s.phase = ascend
+		s.answer(sum)
 	case ascend:
 		s.game.finish(&s.report, sum.number)
 		s.last = s.report
@@ -213,6 +197,40 @@ func (r *Round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 	}
 	report.Words = s.words(r.l)
 	return s.encode(r.l), report, nil
+}
+
+// checkClasses returns an error unless there are rows of at least two classes.
+func (f *partial) checkClasses(classes int) error {
+	if f.rows == 0 {
+		return errors.New("align: no rows")
+	}
+	for _, c := range f.census {
+		if c.Positive == f.rows || classes == 2 && c.Positive == 0 {
+			return errors.New("align: all rows are of one class; at least two classes are needed")
+		}
+	}
+	return nil
+}
+
+// take adds frequencies that the chains have found. The next phase is score.
+func (s *state) take(chains *searchResult, l *Learner) {
+	taken := chains.pick(min(l.Take, l.Frequencies-len(s.w)/l.Dim), l.Apart/l.Search.Width)
+	s.w = slices.Clone(s.w)
+	for _, j := range taken {
+		s.w = append(s.w, chains.W[j*l.Dim:(j+1)*l.Dim]...)
+	}
+	s.now, s.phase = len(taken), score
+	s.report = Report{Zeta: chains.Zeta, Xi: chains.Xi}
+}
+
+// answer answers the dual weights with weights of the features that were taken. The next phase is ascend.
+func (s *state) answer(sum *partial) {
+	zeta, xi := s.report.Zeta, s.report.Xi
+	s.u, s.report = s.game.answer(sum.sums, 2*s.now, s.now, sum.number/float64(s.game.N))
+	s.report.Zeta, s.report.Xi = zeta, xi
+	most := float64(s.report.Eta * s.game.Bound) // by which a dual weight moves
+	s.setBrackets(around(-most, 1+most))
+	s.phase = ascend
 }
 
 // narrow uses one census per weighting, over all rows, to narrow the brackets. The last census of a

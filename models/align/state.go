@@ -124,7 +124,8 @@ func decodeState(l *Learner, data []byte) (*state, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if s.arrays(l, r); r.Err != nil {
+	s.arrays(l, r)
+	if r.Err != nil {
 		return nil, r.Err
 	}
 	k, learned := weightings(l.Classes), len(s.w)/l.Dim
@@ -176,7 +177,8 @@ func decodeDual(l *Learner, data []byte) (*Dual, []int32, error) {
 	var class []int32
 	var alpha []float64
 	r := loss.OpenRecord(data, dualKind)
-	if dualArrays(l, r, &alpha, &class); r.Err != nil {
+	dualArrays(l, r, &alpha, &class)
+	if r.Err != nil {
 		return nil, nil, r.Err
 	}
 	for i, c := range class {

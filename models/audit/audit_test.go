@@ -166,7 +166,7 @@ func (a *audited) tamper(r *rand.Rand, s *ridge.Sum) string {
 // campaign has a million.
 func TestAuditsFindEveryTampering(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
-	for done := 0; done < campaign.Of(1_500, 1_000_000); {
+	for done := 0; done < campaign.Pick(1_500, 1_000_000); {
 		shape := auditedShapes[r.IntN(len(auditedShapes))]
 		rows := drawAudited(r, shape, 1+r.IntN(8), []int{features.ByteSteps, ridge.FineSteps}[r.IntN(2)])
 		s := rows.sum()

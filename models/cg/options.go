@@ -59,7 +59,7 @@ func (o *LearnerOptions) Validate() error {
 	case !(o.Tolerance >= 0 && o.Tolerance <= 1):
 		return option.Errorf("tolerance", "must be a number between 0 (choose) and 1 (have %g)", o.Tolerance)
 	case o.Sample < 0 || o.Sample > maxSampled:
-		return option.Errorf("preconditioner", "must be from 1 to %d rows, or 0 to choose (have %d)", maxSampled, o.Sample)
+		return option.Errorf("preconditioner", "must be 1 to %d rows, or 0 to choose (have %d)", maxSampled, o.Sample)
 	case o.Loss != "" && o.Loss != squared:
 		return option.Errorf("loss", "must be %s for %s (have %q)", squared, name, o.Loss)
 	case o.Gap != 0:

@@ -49,6 +49,8 @@ type round struct {
 // magic is a float32 whose spacing is 1, so that adding it rounds small numbers to whole ones.
 const magic = 1.5 * (1 << 23)
 
+// newRound prepares the vectors that workers multiply with rows in the phase of the state, and their grids. Columns
+// whose error is small enough take no part in a direction.
 func newRound(l *learner, s *state) *round {
 	r, d := &round{learner: l, state: s}, l.Dim
 	switch s.phase {

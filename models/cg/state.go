@@ -100,7 +100,8 @@ func (s *state) encode(o *options) []byte {
 func decodeState(o *options, data []byte) (*state, error) {
 	r, round := loss.OpenState(data, stateKind, o, maxRounds+2)
 	var all []float64
-	if loss.Array(r, "state", &all, o.numbers()); r.Err != nil {
+	loss.Array(r, "state", &all, o.numbers())
+	if r.Err != nil {
 		return nil, r.Err
 	}
 	if p := phase(all[0]); p < scaling || p > done || float64(p) != all[0] {

@@ -65,7 +65,7 @@ func TestChangesAreCaughtAtTheSizesOfTheDocumentation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	draws := campaign.Of(3, 100)
+	draws := campaign.Pick(3, 100)
 	r := rand.New(rand.NewPCG(9, 9))
 	ref := ofTwenty(twenty(r, 20_000)).Statistics()
 	for _, c := range sizes {
@@ -85,9 +85,9 @@ func TestChangesAreCaughtAtTheSizesOfTheDocumentation(t *testing.T) {
 					if i == 0 {
 						counts := NewCounts(ref)
 						counts.Add(b, 0)
-						report = OfCounts(ref, counts, 0, Names{})
+						report = CompareCounts(ref, counts, 0, Names{})
 					} else {
-						report = OfSum(ref, ofTwenty(b), 0, Names{})
+						report = CompareSum(ref, ofTwenty(b), 0, Names{})
 					}
 					if len(report.Columns) > 0 {
 						caught[i]++

@@ -1,6 +1,6 @@
 // Package drift says how far rows have moved from those that a model or a recipe was made from: column by
-// column, from counts (OfCounts) or the sums of a profile (OfSum), and in the model's features, from exact
-// sums (OfFeatures). TwoSample tests whether two sets of rows have the same distribution. A Report has all.
+// column, from counts (CompareCounts) or the sums of a profile (CompareSum), and in the model's features, from exact
+// sums (CompareFeatures). TwoSample tests whether two sets of rows have the same distribution. A Report has all.
 //
 // A distance is between 0 (the same) and 1. Next to it is the distance that is certain: with 95%
 // confidence, for all columns together, the distributions of the two sets of rows are at least that far
@@ -72,17 +72,17 @@ func (r *Report) Exceeds(columns, features float64) (all []string) {
 	return all
 }
 
-// OfCounts compares counted rows with the rows of the statistics. Where rows belong to groups, cluster
+// CompareCounts compares counted rows with the rows of the statistics. Where rows belong to groups, cluster
 // is the number of rows that count as one independent row; 0 means 1.
-func OfCounts(s *profile.Statistics, c *Counts, cluster float64, names Names) *Report {
+func CompareCounts(s *profile.Statistics, c *Counts, cluster float64, names Names) *Report {
 	k := comparison{ref: s, counts: c, rows: c.rows, names: names}
 	return k.report(cluster)
 }
 
-// OfSum compares the rows of a profile with the rows of the statistics. In addition to values, levels
+// CompareSum compares the rows of a profile with the rows of the statistics. In addition to values, levels
 // and missing values it compares means, labels, and the share of rows that are copies. It panics unless
-// both have the same columns. cluster is as for OfCounts.
-func OfSum(s *profile.Statistics, sum *profile.Sum, cluster float64, names Names) *Report {
+// both have the same columns. cluster is as for CompareCounts.
+func CompareSum(s *profile.Statistics, sum *profile.Sum, cluster float64, names Names) *Report {
 	t := sum.Statistics()
 	if len(t.Columns) != len(s.Columns) {
 		panic("drift: statistics of other columns")
@@ -131,6 +131,8 @@ func (k *comparison) found(name string, kind Kind, distance, slack float64, deta
 	}
 }
 
+// report compares all columns. It counts its figures first, because each one's confidence must allow for the number
+// of figures. Each column is listed with its largest drift only.
 func (k *comparison) report(cluster float64) *Report {
 	figures := 2 // for labels and repeated rows
 	for j := range k.counts.columns {

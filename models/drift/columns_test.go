@@ -62,13 +62,13 @@ func counted(s *profile.Statistics, b *rowio.Block) *Counts {
 // In 1,000 draws without drift, at most 5% report a distance above 0 as certain.
 func TestColumnsRaiseFewFalseAlarms(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	draws := campaign.Of(40, 1000)
+	draws := campaign.Pick(40, 1000)
 	alarms := [2]int{}
 	for range draws {
 		ref := summed(drawn(r, 3000, nil)).Statistics()
 		part := drawn(r, 1+r.IntN(4000), nil)
-		for i, report := range []*Report{OfCounts(ref, counted(ref, part), 0, tableNames),
-			OfSum(ref, summed(part), 0, tableNames)} {
+		for i, report := range []*Report{CompareCounts(ref, counted(ref, part), 0, tableNames),
+			CompareSum(ref, summed(part), 0, tableNames)} {
 			if report.largest() > 0 {
 				alarms[i]++
 				t.Logf("%+v", report)
@@ -112,8 +112,8 @@ func TestMovedColumnsAreNamed(t *testing.T) {
 	ref := summed(drawn(r, 20_000, nil)).Statistics()
 	for _, c := range caught {
 		part := drawn(r, 5000, c.change)
-		for i, report := range []*Report{OfCounts(ref, counted(ref, part), 0, tableNames),
-			OfSum(ref, summed(part), 0, tableNames)} {
+		for i, report := range []*Report{CompareCounts(ref, counted(ref, part), 0, tableNames),
+			CompareSum(ref, summed(part), 0, tableNames)} {
 			if len(report.Columns) == 0 {
 				t.Errorf("%s (%d): not caught", c.name, i)
 				continue
@@ -138,14 +138,14 @@ func TestMovedColumnsAreNamed(t *testing.T) {
 func TestDriftOfSumsFindsShiftsLabelsAndCopies(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	ref := summed(drawn(r, 20_000, nil)).Statistics()
-	report := OfSum(ref, summed(drawn(r, 20_000, func(row []float32) { row[0] += 0.15 })), 0, tableNames)
+	report := CompareSum(ref, summed(drawn(r, 20_000, func(row []float32) { row[0] += 0.15 })), 0, tableNames)
 	if len(report.Columns) != 1 || report.Columns[0].Kind != Mean || report.Columns[0].Name != "normal" ||
 		report.Columns[0].AtLeast > 0.06 {
 		t.Errorf("a small shift: %+v", report)
 	}
 	part := drawn(r, 6000, nil)
 	twice := &rowio.Block{N: 2 * part.N, D: part.D, X: append(slices.Clone(part.X), part.X...)}
-	report = OfSum(ref, summed(twice), 0, tableNames)
+	report = CompareSum(ref, summed(twice), 0, tableNames)
 	if len(report.Columns) != 1 || report.Columns[0].Kind != Repeated || report.Columns[0].AtLeast < 0.2 ||
 		!strings.Contains(report.Columns[0].Detail, "are copies of others") {
 		t.Errorf("a part that occurs twice: %+v", report)
@@ -154,7 +154,7 @@ func TestDriftOfSumsFindsShiftsLabelsAndCopies(t *testing.T) {
 	for range 3000 {
 		s.AddLabel([]byte("new"))
 	}
-	if report = OfSum(ref, s, 0, tableNames); len(report.Columns) != 1 || report.Columns[0].Name != "labels" ||
+	if report = CompareSum(ref, s, 0, tableNames); len(report.Columns) != 1 || report.Columns[0].Name != "labels" ||
 		!strings.Contains(report.Columns[0].Detail, `"new"`) {
 		t.Errorf("labels: %+v", report)
 	}
@@ -175,7 +175,7 @@ func TestCopiesAreNoDrift(t *testing.T) {
 		return s
 	}
 	for _, n := range []int{200, 3000, 50_000} {
-		if report := OfSum(few(30_000).Statistics(), few(n), 0, Names{}); report.largest() > 0 {
+		if report := CompareSum(few(30_000).Statistics(), few(n), 0, Names{}); report.largest() > 0 {
 			t.Errorf("%d rows: %+v", n, report)
 		}
 	}
@@ -300,7 +300,7 @@ func FuzzUnmarshalCounts(f *testing.F) {
 		if again := wire.Marshal(c); !bytes.Equal(again, data) {
 			t.Errorf("%x became %x", data, again)
 		}
-		OfCounts(ref, c, 0, tableNames)
+		CompareCounts(ref, c, 0, tableNames)
 	})
 }
 
@@ -341,12 +341,12 @@ func TestDecilesAreNamedAsBounds(t *testing.T) {
 		})
 	}
 	ref := summed(rare(0.01)).Statistics()
-	report := OfCounts(ref, counted(ref, rare(0.9)), 0, tableNames)
+	report := CompareCounts(ref, counted(ref, rare(0.9)), 0, tableNames)
 	if len(report.Columns) != 1 || !strings.HasSuffix(report.Columns[0].Detail, "% up to 9, was at least 90%") {
 		t.Errorf("%+v", report.Columns)
 	}
 	low := drawn(r, 5000, func(row []float32) { row[0] -= 2 })
-	if report := OfCounts(ref, counted(ref, low), 0, tableNames); !strings.Contains(report.Columns[0].Detail,
+	if report := CompareCounts(ref, counted(ref, low), 0, tableNames); !strings.Contains(report.Columns[0].Detail,
 		", was at most ") && !strings.Contains(report.Columns[1].Detail, ", was at most ") {
 		t.Errorf("%+v", report.Columns)
 	}
@@ -371,7 +371,7 @@ func TestColumnInOtherUnitsIsNoticedInFewRows(t *testing.T) {
 			was, is float32
 			least   float64
 		}{{1, 1, 0}, {1, 100, 0.5}, {100, 1, 0.4}} {
-			report := OfSum(rowsIn(seed, c.was).Statistics(), rowsIn(seed+100, c.is), 0, Names{})
+			report := CompareSum(rowsIn(seed, c.was).Statistics(), rowsIn(seed+100, c.is), 0, Names{})
 			if got := report.largest(); got < c.least || c.least == 0 && got > 0 {
 				t.Errorf("seed %d, units %g and %g: drift of at least %.3g, want %g: %+v", seed, c.was, c.is, got, c.least,
 					report.Columns)

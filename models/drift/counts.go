@@ -147,8 +147,8 @@ func (c *Counts) Merge(d *Counts) {
 	}
 }
 
-// Code codes the number of rows, and for each column the number of missing values and the count of each cell, as
-// uvarints. It does not code the cells: the counts that are read must have them.
+// Code implements wire.Coded. It writes the number of rows, and for each column the number of missing values and the
+// count of each cell, as uvarints. It does not write the cells: the counts that are read must have them.
 func (c *Counts) Code(w *wire.Coder) {
 	count := func(n *int64, most int64) { *n = int64(w.Uvarint(uint64(*n), uint64(most))) }
 	count(&c.rows, 1<<60)

@@ -64,13 +64,13 @@ func (s *FeatureSum) AddPart(shape ridge.Shape, i int, part []float64) error {
 // MinRows is the number of rows in each set below which nothing is compared.
 const MinRows = 30
 
-// OfFeatures compares two sets of rows under one recipe. Without drift, and for many rows, ‖μ_a − μ_b‖²
+// CompareFeatures compares two sets of rows under one recipe. Without drift, and for many rows, ‖μ_a − μ_b‖²
 // is distributed like a weighted sum of χ² variables. The weights are the eigenvalues of the covariance C of
 // the features, multiplied by 1/n_a + 1/n_b. Its mean is tr C·(1/n_a + 1/n_b) and its variance
 // 2‖C‖²_F (1/n_a + 1/n_b)², both of which follow from the sums. The p-value is from a gamma distribution with
 // these moments. effective is the number of rows of equal weights divided by the sum of weights, 1 if rows
 // have no weights. With fewer than MinRows rows, or rows of equal weights, in a set P is 1.
-func OfFeatures(a, b FeatureSum, effective float64, threads int) Features {
+func CompareFeatures(a, b FeatureSum, effective float64, threads int) Features {
 	f := Features{Rows: [2]int64{a.Rows, b.Rows}, P: 1}
 	equal := math.Round(min(a.Weight, b.Weight) * effective) // the number of rows of equal weights
 	if min(a.Rows, b.Rows, int64(equal)) < MinRows {

@@ -71,7 +71,7 @@ func TestFalseAlarmsOfFeaturesAreAsStated(t *testing.T) {
 			w := newDrawing(t, c.d, c.features, c.width)
 			alarms, certain := 0, 0
 			for range draws {
-				f := OfFeatures(featureSumOf(w.sum(c.n, nil)), featureSumOf(w.sum(c.m, nil)), 1, 1)
+				f := CompareFeatures(featureSumOf(w.sum(c.n, nil)), featureSumOf(w.sum(c.m, nil)), 1, 1)
 				if f.P <= 0.05 {
 					alarms++
 				}
@@ -112,13 +112,13 @@ func TestFeaturesSeeJointDrift(t *testing.T) {
 		}, true},
 		{"a tenth, by half", func(row []float32) { row[1] = 2*row[0] + row[1]*0.2; row[2] += 0.15 }, true},
 	} {
-		f := OfFeatures(featureSumOf(before), featureSumOf(w.sum(2000, c.change)), 1, 1)
+		f := CompareFeatures(featureSumOf(before), featureSumOf(w.sum(2000, c.change)), 1, 1)
 		t.Logf("%s: %+v", c.name, f)
 		if (f.P < 0.001) != c.moved || c.moved && f.Distance <= 0 || (f.AtLeast > 0) != c.moved {
 			t.Errorf("%s: %+v", c.name, f)
 		}
 	}
-	if f := OfFeatures(featureSumOf(before), featureSumOf(w.sum(20, nil)), 1, 1); f.P != 1 || f.AtLeast != 0 {
+	if f := CompareFeatures(featureSumOf(before), featureSumOf(w.sum(20, nil)), 1, 1); f.P != 1 || f.AtLeast != 0 {
 		t.Errorf("20 rows: %+v", f)
 	}
 }
@@ -147,11 +147,11 @@ func TestFewRowsWithLargeWeightsAreNotCompared(t *testing.T) {
 			}
 		}
 	}
-	if f := OfFeatures(sets[0], sets[1], 1e-3, 1); f.Rows != [2]int64{40, 20} || f.P != 1 || f.AtLeast != 0 {
+	if f := CompareFeatures(sets[0], sets[1], 1e-3, 1); f.Rows != [2]int64{40, 20} || f.P != 1 || f.AtLeast != 0 {
 		t.Errorf("%+v", f)
 	}
 	all := sets[1].Without(FeatureSum{Features: make([]float64, w.features)})
-	if f := OfFeatures(sets[0], all, 1e-3, 1); f.Rows != [2]int64{40, 20} || f.P != 1 {
+	if f := CompareFeatures(sets[0], all, 1e-3, 1); f.Rows != [2]int64{40, 20} || f.P != 1 {
 		t.Errorf("%+v", f)
 	}
 }

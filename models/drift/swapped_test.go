@@ -69,7 +69,7 @@ func TestFeaturesCatchTheSizesOfTheDocumentation(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := made.(features.Gridded)
-	draws := campaign.Of(5, 100)
+	draws := campaign.Pick(5, 100)
 	r := rand.New(rand.NewPCG(3, 9))
 	for _, c := range inFeatures {
 		line := fmt.Sprintf("| %s |", c.change)
@@ -81,7 +81,7 @@ func TestFeaturesCatchTheSizesOfTheDocumentation(t *testing.T) {
 			}
 			before, caught := related(t, m, r, 20_000, correlation, nil), 0
 			for range draws {
-				f := OfFeatures(featureSumOf(before),
+				f := CompareFeatures(featureSumOf(before),
 					featureSumOf(related(t, m, r, n, correlation, func(row []float32) { c.apply(row, size) })), 1, 1)
 				if f.P < 0.05 {
 					caught++

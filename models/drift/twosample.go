@@ -17,7 +17,7 @@ func TwoSampleBytes(dim int) int64 {
 }
 
 // TwoSample tests whether two sets of rows have the same distribution. The statistic is
-// OfFeatures's, the squared maximum mean discrepancy T = ‖μ_a − μ_b‖². It takes O(D³) more work for
+// CompareFeatures's, the squared maximum mean discrepancy T = ‖μ_a − μ_b‖². It takes O(D³) more work for
 // D features, but its p-value is also right for small sets and in the far tail.
 //
 // If the distributions are the same, every permutation of all rows into two sets of these sizes is equally
@@ -107,6 +107,8 @@ func addOuter(s, v []float64, scale float64) {
 // = Σ(φ − μ)(φ − μ)ᵀ.
 type moments struct{ trace, squares, cubes, fourths float64 }
 
+// momentsOf returns the traces of the powers of S (d×d, symmetric) up to the fourth, a band of rows at a time, so
+// that S² is never in memory.
 func momentsOf(s []float64, d, threads int) (m moments) {
 	product := make([]float64, min(d, blas.TileDim)*d)
 	for i := 0; i < d; i += blas.TileDim {

@@ -12,9 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Options are the options of one learner: a pointer to a struct whose fields have the tag flag, and as help a doc
-// comment or the tag help.
-// Methods do not change it.
+// Options is a pointer to a struct with the options of one learner. Each field has the tag flag, and its help as a doc
+// comment or in the tag help. Methods must not change the struct.
 type Options interface {
 	// Validate returns an error if an option is out of range.
 	Validate() error
@@ -242,9 +241,9 @@ func (r *Running) SetDefaults(readers int, starts bool) {
 func (r *Running) Validate() error {
 	switch {
 	case r.Partitions < 0 || r.Partitions > MaxPartitions:
-		return option.Errorf("partitions", "must be between 1 and %d (have %d)", MaxPartitions, r.Partitions)
+		return option.Errorf("partitions", "must be 1 to %d (have %d)", MaxPartitions, r.Partitions)
 	case r.PerJob < 0 || r.PerJob > 100:
-		return option.Errorf("rounds_per_job", "must be between 1 and 100 (have %d)", r.PerJob)
+		return option.Errorf("rounds_per_job", "must be 1 to 100 (have %d)", r.PerJob)
 	case r.Keep < 0:
 		return option.Errorf("keep_bytes", "must be 0 (cache nothing) or more (have %d)", r.Keep)
 	}

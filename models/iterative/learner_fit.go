@@ -116,6 +116,7 @@ type memory struct {
 	span       *linear.TargetGrid // range of the labels of the sample
 }
 
+// newMemory checks the data, and decides which rows are held out, if hold is true, and the grid of targets.
 func newMemory(d *linear.Data, hold bool, sample int) (*memory, error) {
 	n, outputs, err := d.Validate()
 	if err != nil {
@@ -278,5 +279,5 @@ func SampleFeatures(sum *profile.Sum, m features.Map, from, to *linear.TargetGri
 
 // EncodeSample returns a file with the features of a sample, as an n×D array "features".
 func EncodeSample(b Block) []byte {
-	return safetensors.Encode(nil, safetensors.Of("features", b.Phi[:b.N*b.D], b.N, b.D))
+	return safetensors.Encode(nil, safetensors.NewTensor("features", b.Phi[:b.N*b.D], b.N, b.D))
 }

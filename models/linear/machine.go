@@ -36,7 +36,8 @@ func (d *Data) targets() int { return max(d.Targets, 1) }
 
 // Validate returns the number of rows and of outputs: the classes, or the targets. It fails if lengths do
 // not fit each other, if there are no rows or fewer than two classes, if a number is not finite (NaN is a
-// missing value if the map takes it), or if a weight is out of range.
+// missing value if the map takes it), or if a weight is out of range. Its errors number rows and values from 0,
+// as the slices do.
 func (d *Data) Validate() (n, outputs int, err error) {
 	if d.Map == nil {
 		return 0, 0, fmt.Errorf("linear: no map; features/identity.Identity takes rows as they are")
@@ -74,20 +75,8 @@ func (d *Data) Validate() (n, outputs int, err error) {
 		}
 		outputs = max(outputs, int(c)+1)
 	}
-	if d.Weights != nil {
-		if len(d.Weights) != n {
-			return 0, 0, fmt.Errorf("linear: %d weights for %d rows", len(d.Weights), n)
-		}
-		positive := false
-		for i, w := range d.Weights {
-			if reason := rowio.CheckWeight(w); reason != "" {
-				return 0, 0, fmt.Errorf("linear: row %d: %s", i, reason)
-			}
-			positive = positive || w > 0
-		}
-		if !positive {
-			return 0, 0, fmt.Errorf("linear: all %d rows have weight 0", n)
-		}
+	if err := d.validateWeights(n); err != nil {
+		return 0, 0, err
 	}
 	if d.Groups != nil && len(d.Groups) != n {
 		return 0, 0, fmt.Errorf("linear: %d groups for %d rows", len(d.Groups), n)
@@ -96,6 +85,27 @@ func (d *Data) Validate() (n, outputs int, err error) {
 		return 0, 0, fmt.Errorf("linear: all %d rows are of one class; two classes are needed", n)
 	}
 	return n, outputs, nil
+}
+
+// validateWeights checks the weights of n rows.
+func (d *Data) validateWeights(n int) error {
+	if d.Weights == nil {
+		return nil
+	}
+	if len(d.Weights) != n {
+		return fmt.Errorf("linear: %d weights for %d rows", len(d.Weights), n)
+	}
+	positive := false
+	for i, w := range d.Weights {
+		if reason := rowio.CheckWeight(w); reason != "" {
+			return fmt.Errorf("linear: row %d: %s", i, reason)
+		}
+		positive = positive || w > 0
+	}
+	if !positive {
+		return fmt.Errorf("linear: all %d rows have weight 0", n)
+	}
+	return nil
 }
 
 // Weight returns the weight of row i.

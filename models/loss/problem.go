@@ -40,9 +40,9 @@ func (p Problem) Validate() (*Loss, error) {
 	case err != nil:
 		return nil, err
 	case p.Dim < 1 || p.Dim > MaxDim:
-		return nil, fmt.Errorf("loss: %d features, want 1 to %d", p.Dim, MaxDim)
+		return nil, fmt.Errorf("loss: the number of features must be 1 to %d (have %d)", MaxDim, p.Dim)
 	case p.Outputs < 1 || p.Outputs > MaxOutputs:
-		return nil, fmt.Errorf("loss: %d outputs, want 1 to %d", p.Outputs, MaxOutputs)
+		return nil, fmt.Errorf("loss: the number of outputs must be 1 to %d (have %d)", MaxOutputs, p.Outputs)
 	case p.Regression && p.Outputs != 1:
 		return nil, fmt.Errorf("loss: %d targets, want 1", p.Outputs)
 	case !p.Regression && p.Outputs < 2:

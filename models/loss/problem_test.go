@@ -8,16 +8,16 @@ import (
 
 func TestProblemNamesTheFault(t *testing.T) {
 	for want, edit := range map[string]func(*Problem){
-		"unknown loss":    func(p *Problem) { p.Loss = "hing" },
-		"0 features":      func(p *Problem) { p.Dim = 0 },
-		"0 outputs":       func(p *Problem) { p.Outputs = 0 },
-		"1 class":         func(p *Problem) { p.Outputs = 1 },
-		"3 targets":       func(p *Problem) { p.Regression, p.Loss = true, "huber" },
-		"0 training rows": func(p *Problem) { p.Rows = 0 },
-		"lambda is -1":    func(p *Problem) { p.Lambda = -1 },
-		"lambda is NaN":   func(p *Problem) { p.Lambda = math.NaN() },
-		"2 weights for 3": func(p *Problem) { p.Weights = []float64{1, 1} },
-		"weight 2 is 0":   func(p *Problem) { p.Weights = []float64{1, 1, 0} },
+		"unknown loss": func(p *Problem) { p.Loss = "hing" },
+		"features must be 1 to 16777216 (have 0)": func(p *Problem) { p.Dim = 0 },
+		"outputs must be 1 to 131072 (have 0)":    func(p *Problem) { p.Outputs = 0 },
+		"1 class":                                 func(p *Problem) { p.Outputs = 1 },
+		"3 targets":                               func(p *Problem) { p.Regression, p.Loss = true, "huber" },
+		"0 training rows":                         func(p *Problem) { p.Rows = 0 },
+		"lambda is -1":                            func(p *Problem) { p.Lambda = -1 },
+		"lambda is NaN":                           func(p *Problem) { p.Lambda = math.NaN() },
+		"2 weights for 3":                         func(p *Problem) { p.Weights = []float64{1, 1} },
+		"weight 2 is 0":                           func(p *Problem) { p.Weights = []float64{1, 1, 0} },
 		"class weights in a ": func(p *Problem) {
 			p.Regression, p.Loss, p.Outputs, p.Weights = true, "huber", 1,
 				[]float64{1}

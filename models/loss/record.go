@@ -87,7 +87,7 @@ func Array[T safetensors.Value](r *Record, name string, v *[]T, shape ...int) {
 				}
 			}
 		}
-		r.tensors = append(r.tensors, safetensors.Of(name, *v, shape...))
+		r.tensors = append(r.tensors, safetensors.NewTensor(name, *v, shape...))
 	case r.Err != nil:
 		*v = nil
 	default:

@@ -112,6 +112,7 @@ func (g *Graph) drawnRows(n, d, atOnce int, draw func(from, count int) ([]float3
 	})
 }
 
+// fourier adds the nodes for Fourier features of x, and returns the name of the result.
 func (g *Graph) fourier(r drawn, x string) (string, error) {
 	in, out, err := features.Dims(r)
 	if err != nil {
@@ -140,6 +141,7 @@ func (g *Graph) fourier(r drawn, x string) (string, error) {
 	return g.op("Mul", g.waves(x, w, b, form), g.float(scale)), nil
 }
 
+// maxout adds the nodes for maxout features of x, and returns the name of the result.
 func (g *Graph) maxout(r maxout.Maxout, x string) string {
 	n := r.Out * r.Q
 	if r.Pool != 0 {

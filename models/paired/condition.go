@@ -56,6 +56,8 @@ func ParseCondition(text string) (Condition, error) {
 // level returns the largest p-value at which the condition holds: 1 − confidence.
 func (c Condition) level() float64 { return (100 - c.Confidence) / 100 }
 
+// parseCondition parses the words of a condition: [METRIC] not worse by N[%] at C%, better by N[%] at C%, or better
+// at C%.
 func parseCondition(w []string) (c Condition, err error) {
 	take := func(want ...string) bool {
 		if len(w) < len(want) || !slices.Equal(w[:len(want)], want) {
@@ -69,7 +71,7 @@ func parseCondition(w []string) (c Condition, err error) {
 	}
 	bounded := true
 	switch {
-	case take("not", "worse", "by"):
+	case take("not", "worse", "by"): // the zero value of Better
 	case take("better", "by"):
 		c.Better = true
 	case take("better"):

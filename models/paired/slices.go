@@ -90,7 +90,7 @@ func adjust(all []SliceComparison) {
 	}
 }
 
-// Code codes a sum of no rows and the slices.
+// Code implements wire.Coded. It writes a sum of no rows before the slices.
 func (s *Slices) Code(c *wire.Coder) {
 	if c.Reading() {
 		*s = *NewSlices(new(Sum))

@@ -66,7 +66,7 @@ func (s *Sum) Add(group uint64, weight int64, champion, challenger []float64) {
 	}
 	for i, m := range s.metrics {
 		switch {
-		case m == Error:
+		case m == Error: // added above
 		case cluster != nil:
 			cluster.metrics[i].add(weight, champion[i], challenger[i])
 		default:
@@ -82,8 +82,7 @@ func (s *Sum) NotFinite() int64 { return s.notFinite }
 // Pairs returns the numbers of rows by which model is wrong, for classes.
 func (s *Sum) Pairs() Pairs { return s.pairs }
 
-// Code codes whether rows have weights, the index of each metric, six counts, the number of rows
-// and the sums of each metric, and the clusters if there are groups.
+// Code implements wire.Coded.
 func (s *Sum) Code(c *wire.Coder) {
 	c.Bool(&s.weighted)
 	metrics := s.metrics
@@ -158,7 +157,7 @@ func (s *clusterSums) add(weight int64, champion, challenger float64) {
 	s.challenger.Add(float32(w * challenger))
 }
 
-// Code codes the sums.
+// Code implements wire.Coded.
 func (c *cluster) Code(w *wire.Coder) {
 	for i := range c.metrics {
 		s := &c.metrics[i]
@@ -196,7 +195,7 @@ func (s *Sum) EffectiveRows(m Metric, variance float64) float64 {
 // codeClusters codes the largest number of clusters, and each cluster's number with its sums, ascending.
 func codeClusters(w *wire.Coder, c *clusters, metrics int) {
 	most := w.Int(c.Most, sumClusters)
-	if w.Check(most > 0); w.Reading() {
+	if w.Check(most > 0) && w.Reading() {
 		*c = *newClusters(most, metrics)
 	}
 	c.Code(w)

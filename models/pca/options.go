@@ -44,7 +44,7 @@ func NewLearnerOptions() *LearnerOptions {
 // Validate returns errors that do not depend on the data.
 func (o *LearnerOptions) Validate() error {
 	if o.Components < 0 || o.Components > maxComponents {
-		return option.Errorf("components", "must be between 1 and %d (have %d)", maxComponents, o.Components)
+		return option.Errorf("components", "must be 1 to %d (have %d)", maxComponents, o.Components)
 	}
 	return o.Grid.Validate()
 }

@@ -49,7 +49,8 @@ func Solve(sum *ridge.Sum, o Options) (*Result, error) {
 	d, n := sum.Shape().Dim, sum.Rows()
 	switch {
 	case o.Components < 1 || o.Components > min(d, maxComponents):
-		return nil, fmt.Errorf("pca: %d components of %d features, want 1 to %d", o.Components, d, min(d, maxComponents))
+		return nil, fmt.Errorf("pca: components of %d features must be 1 to %d (have %d)", d, min(d, maxComponents),
+			o.Components)
 	case !(o.Step > 0) || math.IsInf(o.Step, 0):
 		return nil, fmt.Errorf("pca: grid step %g, want a number above 0", o.Step)
 	case n < 2:

@@ -82,7 +82,8 @@ func labelledSum(t testing.TB, x []float32, n, d int, regression bool) (*ridge.S
 }
 
 func TestComponentsMatchADenseEigensolver(t *testing.T) {
-	for _, c := range []struct{ n, d, k int }{{50, 1, 1}, {60, 5, 5}, {300, 40, 7}, {700, campaign.Of(200, 400), 12}, {30, 50, 10}} {
+	for _, c := range []struct{ n, d, k int }{{50, 1, 1}, {60, 5, 5}, {300, 40, 7}, {700, campaign.Pick(200, 400), 12},
+		{30, 50, 10}} {
 		for _, regression := range []bool{false, true} {
 			x := rowsOf(c.n, c.d)
 			sum, step, grid := labelledSum(t, x, c.n, c.d, regression)
@@ -275,8 +276,8 @@ func TestUnfittableDataIsAnError(t *testing.T) {
 	one, _, _ := sumOf(t, x, 1, 8)
 	same, _, _ := sumOf(t, slices.Repeat(x[:8], 5), 5, 8)
 	for want, f := range map[string]func() error{
-		"0 components":                func() error { _, err := Solve(sum, Options{Step: step}); return err },
-		"9 components of 8":           func() error { _, err := Solve(sum, Options{Components: 9, Step: step}); return err },
+		"must be 1 to 8 (have 0)":     func() error { _, err := Solve(sum, Options{Step: step}); return err },
+		"must be 1 to 8 (have 9)":     func() error { _, err := Solve(sum, Options{Components: 9, Step: step}); return err },
 		"step 0":                      func() error { _, err := Solve(sum, Options{Components: 1}); return err },
 		"1 rows":                      func() error { _, err := Solve(one, Options{Components: 1, Step: step}); return err },
 		"no feature varies":           func() error { _, err := Solve(same, Options{Components: 1, Step: step}); return err },

@@ -26,8 +26,8 @@ const (
 // maxRows is the largest accepted number of rows. With it, rows times columns is far from overflow.
 const maxRows = 1 << 40
 
-// Code codes a header (version, size of the sample, rows, columns, largest squared norm), the columns, the
-// optional sections (missing values and counts of categories, weights, ranges of several targets), the
+// Code implements wire.Coded. It writes a header (version, size of the sample, rows, columns, largest squared norm), the
+// columns, the optional sections (missing values and counts of categories, weights, ranges of several targets), the
 // sample, and the labels. Sums of the same rows have equal encodings; fingerprints include them. Decoding
 // allocates at most 184 bytes for each byte that it reads.
 func (s *Sum) Code(c *wire.Coder) {

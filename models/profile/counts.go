@@ -43,7 +43,8 @@ func (c *counts[K]) code(w *wire.Coder, most int, entry func(key *K, n *int64)) 
 	keys := slices.Sorted(maps.Keys(c.Rows))
 	wire.Each(w, &keys, most, func(key *K) {
 		n := c.Rows[*key]
-		if entry(key, &n); w.Reading() {
+		entry(key, &n)
+		if w.Reading() {
 			c.add(*key, n, most)
 		}
 	})

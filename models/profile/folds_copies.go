@@ -135,7 +135,7 @@ func (d *DistinctRows) Few(n int64) HashSet {
 	return slices.Sorted(maps.Keys(d.hashes.Rows))
 }
 
-// Code codes the hashes in ascending order.
+// Code implements wire.Coded. It writes the hashes in ascending order.
 func (d *DistinctRows) Code(c *wire.Coder) {
 	d.hashes.code(c, Few, func(h *uint64, _ *int64) { c.Uint64(h) })
 }
@@ -204,7 +204,7 @@ func (t *ContentCounts) contents() HashSet {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// Code codes the counts in the order of the shards.
+// Code implements wire.Coded. It writes the counts in the order of the shards.
 func (t *ContentCounts) Code(w *wire.Coder) {
 	slices.SortFunc(t.shards, func(a, b shardCounts) int { return comparePlaces(a.place, b.place) })
 	wire.Each(w, &t.shards, math.MaxInt32, func(s *shardCounts) {

@@ -56,6 +56,7 @@ func (c *CopyCounter) Hashes(dst []uint64, rest []int, b *rowio.Block) ([]uint64
 	return dst, rest
 }
 
+// add counts row i of the block, whose content has that hash, and keeps the row if it is the first.
 func (c *CopyCounter) add(hash uint64, b *rowio.Block, i int) {
 	row, ok := c.rows[hash]
 	if !ok {
@@ -115,7 +116,7 @@ func AddFrequentRows(a, b []FrequentRow, sign int64) ([]FrequentRow, error) {
 // frequentRows is a list of FrequentRows with an encoding.
 type frequentRows []FrequentRow
 
-// Code codes the number of rows, the lengths of their values and labels, and each.
+// Code implements wire.Coded. It writes the number of rows, the lengths of their values and labels, and each row.
 func (all *frequentRows) Code(c *wire.Coder) {
 	var first FrequentRow
 	if len(*all) > 0 {
@@ -126,7 +127,7 @@ func (all *frequentRows) Code(c *wire.Coder) {
 		return
 	}
 	dim, k := c.Uvarint(uint64(len(first.X)), rowio.MaxDim), c.Uvarint(uint64(len(first.Y)), 1<<17)
-	if c.Check(n*(17+4*dim+8*k) <= uint64(c.Left())); c.Reading() { // no overflow: n is below 2³¹
+	if c.Check(n*(17+4*dim+8*k) <= uint64(c.Left())) && c.Reading() { // no overflow: n is below 2³¹
 		*all = make([]FrequentRow, n)
 	}
 	for i := range *all {

@@ -55,7 +55,7 @@ func (k *FoldKeys) Merge(l *FoldKeys) {
 	}
 }
 
-// Code codes the counts in the order of the keys, and the times.
+// Code implements wire.Coded. It writes the counts in the order of the keys, then the times.
 func (k *FoldKeys) Code(c *wire.Coder) {
 	k.keys.code(c, maxCounted, func(key *uint64, n *int64) {
 		c.Uint64(key)

@@ -28,7 +28,7 @@ func (l *LevelCounts) AddBlock(b *rowio.Block) {
 // Merge adds the rows of another part of the data.
 func (l *LevelCounts) Merge(m *LevelCounts) { l.merge(&m.counts, MaxLevels) }
 
-// Code codes the counts in the order of the names.
+// Code implements wire.Coded. It writes the counts in the order of the names.
 func (l *LevelCounts) Code(c *wire.Coder) {
 	l.code(c, MaxLevels, func(name *string, n *int64) {
 		c.Text(name, maxLevelName)

@@ -109,9 +109,10 @@ func (w *Weights) Mean() float64 {
 	return w.Sum / float64(w.Rows)
 }
 
-// Code codes the sum. Sums of equal weights have equal encodings.
+// Code implements wire.Coded. Sums of equal weights have equal encodings.
 func (s *WeightSum) Code(c *wire.Coder) {
-	if c.Counts(&s.rows); s.rows == 0 {
+	c.Counts(&s.rows)
+	if s.rows == 0 {
 		return
 	}
 	c.Float32(&s.min, &s.max)

@@ -104,7 +104,8 @@ func (g *WeightGrid) scaleClasses(w *Weights, byClass []float64) {
 	}
 	var sum, all float64
 	for c, s := range byClass {
-		sum, all = sum+float64(s*g.Classes[c]), all+s
+		sum += float64(s * g.Classes[c])
+		all += s
 	}
 	one := func(bits int) float64 { return math.Ldexp(1, bits-1-floorLog2(sum/all)) }
 	lightest, heaviest := slices.Min(g.Classes), slices.Max(g.Classes)

@@ -19,7 +19,7 @@ type search struct {
 	*foldSums
 	eq      *system         // trials overwrite it
 	few     *solver.Problem // the dual problem of stored rows; nil if sums are solved
-	values  []float64       // of λ, in the order of the table: Smaller from its end, then Lambda
+	values  []float64       // of λ in the order of the table: Smaller reversed, then Lambda
 	tallies []tally         // of values
 	method  solver.Method
 	first   []moments // of the targets of the rows of fold 0, once they are predicted

@@ -124,6 +124,7 @@ func (s *Sum) AddLabels(z *features.Grid, labels []int32, weights []int64, threa
 	}
 }
 
+// addClasses adds a block with classes: its Gram matrix, the weight of each class, and the sums of features by class.
 func (s *Sum) addClasses(z *features.Grid, class []int32, weights []int64, threads int) {
 	for _, c := range class {
 		if c < 0 || int(c) >= s.shape.Outputs {
@@ -136,7 +137,7 @@ func (s *Sum) addClasses(z *features.Grid, class []int32, weights []int64, threa
 		counts[c] += float64(weightOf(weights, i))
 	}
 	switch b := s.gram(z, weights, threads); {
-	case s.cross == nil:
+	case s.cross == nil: // this sum has none of their parts
 	case b != nil:
 		b.ClassSums(s.cross, class, k, threads)
 	default:
@@ -144,6 +145,8 @@ func (s *Sum) addClasses(z *features.Grid, class []int32, weights []int64, threa
 	}
 }
 
+// addTargets adds a block with targets: its Gram matrix, the sums and squares of targets, and the products of
+// features and targets. Squares are summed in two halves, so that they are exact.
 func (s *Sum) addTargets(z *features.Grid, y []int32, weights []int64, threads int) {
 	n, k := z.N(), s.shape.Outputs
 	s.padded = slices.Grow(s.padded[:0], n*(k+1))
@@ -162,7 +165,7 @@ func (s *Sum) addTargets(z *features.Grid, y []int32, weights []int64, threads i
 		s.padded = append(append(s.padded, y[i*k:(i+1)*k]...), 1)
 	}
 	switch b := s.gram(z, weights, threads); {
-	case s.cross == nil:
+	case s.cross == nil: // this sum has none of their parts
 	case b != nil:
 		b.Targets(s.cross, s.padded, k+1, threads)
 	default:
@@ -182,8 +185,10 @@ func (s *Sum) AddCopies(z *features.Grid, y []float64, grid linear.Grids, weight
 		for i := range left {
 			w := weightOf(weights, i)
 			take := min(left[i], max(1, maxCopies/max(w, 1)))
-			left[i], total[i] = left[i]-take, take*w
-			n, more = n+take, more+left[i]
+			left[i] -= take
+			total[i] = take * w
+			n += take
+			more += left[i]
 		}
 		t.Add(z, y, grid, total, threads)
 		t.head.addWeightedRows(n - int64(z.N()))
@@ -258,6 +263,7 @@ func (s *Sum) Equal(t *Sum) bool {
 		slices.EqualFunc(s.tiles, t.tiles, slices.Equal[[]float64])
 }
 
+// combine calls f with each slice of s and the slice of t at the same place. It panics if the shapes differ.
 func (s *Sum) combine(t *Sum, f func(a, b []float64)) {
 	if s.shape != t.shape {
 		panic("ridge: sums of different shapes")

@@ -77,14 +77,22 @@ func (s *search) muOf(value int) float64 { return s.mu(s.eq, s.values[value]) }
 // the values that existing factors serve, or those for which up to solver.MaxFactors new ones are made. If
 // far is set, a factor also serves neighbouring values, so one of three in a row is enough.
 func (s *search) trials(rest []int, far bool) []trial {
-	var trials []trial
 	if s.method != solver.SharedFactor {
-		for _, i := range rest {
-			trials = append(trials, trial{index: i})
+		trials := make([]trial, len(rest))
+		for i, value := range rest {
+			trials[i].index = value
 		}
 		return trials
 	}
-	// The factors of the last values serve the values among them that other folds try.
+	if trials := s.servedTrials(rest, far); len(trials) > 0 {
+		return trials
+	}
+	return s.trialsWithNewFactors(rest, far)
+}
+
+// servedTrials returns the values that existing factors serve: those of the last values also serve the values among
+// them that other folds try.
+func (s *search) servedTrials(rest []int, far bool) (trials []trial) {
 	for _, i := range rest {
 		mu := s.muOf(i)
 		at := slices.IndexFunc(s.sharedFactors, func(t trial) bool {
@@ -94,9 +102,11 @@ func (s *search) trials(rest []int, far bool) []trial {
 			trials = append(trials, trial{i, s.sharedFactors[at].factor})
 		}
 	}
-	if len(trials) > 0 {
-		return trials
-	}
+	return trials
+}
+
+// trialsWithNewFactors returns values with factors that it makes, and keeps them in sharedFactors.
+func (s *search) trialsWithNewFactors(rest []int, far bool) (trials []trial) {
 	if s.factors() == solver.MaxFactors {
 		s.sharedFactors = nil // freed before others are made
 	}
@@ -149,18 +159,6 @@ type solved struct {
 // solution. The matrix of eq is centred, and stays usable for other solutions.
 func (s *search) descend(h *solver.HeldOutErrors, fold *Sum, trials []trial) []solved {
 	eq, out := s.eq, make([]solved, len(trials))
-	run := func(at []int, systems ...*solver.System) {
-		if len(systems) == 0 {
-			return
-		}
-		eq.rightSides(s.total, fold)
-		held := h.Squares(eq.fitted(), fold.heldOut(), eq.Descend(eq.v, s.Shape.Outputs, systems))
-		for i, system := range systems {
-			if system.Solved {
-				out[at[i]] = solved{system.X, held[i]}
-			}
-		}
-	}
 	if s.method == solver.OwnFactor {
 		if s.single == nil {
 			s.single = blas.MakeTiles[float32](s.Shape.Dim)
@@ -169,7 +167,7 @@ func (s *search) descend(h *solver.HeldOutErrors, fold *Sum, trials []trial) []s
 			mu := s.muOf(t.index)
 			if factor := eq.Factor(mu, s.single, s.factor); factor != nil {
 				s.factor = factor
-				run([]int{i}, &solver.System{Mu: mu, Factor: factor})
+				out[i] = s.descendFrom(h, fold, &solver.System{Mu: mu, Factor: factor})[0]
 			}
 		}
 		return out
@@ -181,7 +179,9 @@ func (s *search) descend(h *solver.HeldOutErrors, fold *Sum, trials []trial) []s
 			systems, at = append(systems, &solver.System{Mu: s.muOf(t.index), Factor: t.factor}), append(at, i)
 		}
 	}
-	run(at, systems...)
+	for j, solution := range s.descendFrom(h, fold, systems...) {
+		out[at[j]] = solution
+	}
 	for i, t := range trials {
 		mu := s.muOf(t.index)
 		if out[i].x != nil || t.factor == nil || t.factor.Serves(mu) {
@@ -189,7 +189,23 @@ func (s *search) descend(h *solver.HeldOutErrors, fold *Sum, trials []trial) []s
 		}
 		// The factor of a neighbour was too different.
 		if factor := eq.Factor(mu, blas.MakeTiles[float32](s.Shape.Dim), nil); factor != nil {
-			run([]int{i}, &solver.System{Mu: mu, Factor: factor})
+			out[i] = s.descendFrom(h, fold, &solver.System{Mu: mu, Factor: factor})[0]
+		}
+	}
+	return out
+}
+
+// descendFrom solves systems at the same time. It returns a solved for each, zero if its descent did not converge.
+func (s *search) descendFrom(h *solver.HeldOutErrors, fold *Sum, systems ...*solver.System) []solved {
+	if len(systems) == 0 {
+		return nil
+	}
+	eq, out := s.eq, make([]solved, len(systems))
+	eq.rightSides(s.total, fold)
+	held := h.Squares(eq.fitted(), fold.heldOut(), eq.Descend(eq.v, s.Shape.Outputs, systems))
+	for i, system := range systems {
+		if system.Solved {
+			out[i] = solved{system.X, held[i]}
 		}
 	}
 	return out
@@ -222,7 +238,8 @@ func (s *search) validate(h *solver.HeldOutErrors, fold *Sum, number int, trials
 	}
 }
 
-// record adds the results of a value on a fold. eq holds the solution where it is needed later.
+// record adds the results of a value on a fold. With Trials, eq must hold the weights of the fit without fold 0, which
+// it stores.
 func (s *search) record(fold *Sum, number, value int, fit solver.Fit) {
 	tally, rows := &s.tallies[value], fold.head.Weight()
 	if number == 0 {
@@ -240,21 +257,22 @@ func (s *search) record(fold *Sum, number, value int, fit solver.Fit) {
 			}
 		}
 	}
-	tally.heldOut, tally.heldOutRows = tally.heldOut+fit.HeldOut, tally.heldOutRows+rows
-	tally.train, tally.trainRows = tally.train+fit.Train, tally.trainRows+s.eq.n
+	tally.heldOut += fit.HeldOut
+	tally.heldOutRows += rows
+	tally.train += fit.Train
+	tally.trainRows += s.eq.n
 	tally.rounding += rows * fit.Squares / 12
 	tally.targets = tally.targets.plus(fold.moments(0))
 	tally.means = append(tally.means, fit.HeldOut/rows)
 	tally.done = append(tally.done, number)
 }
 
-// A choice of λ usually has the sum of all rows, the matrix of a system and the sum of a fold in memory: 13
-// GB with 32,768 features. So above solver.RereadAbove features only one sum is in memory. The sum of the
-// rows without a fold is added up from storage, and the system for each λ is solved in its place. Then the
-// sum of the fold is read into the same memory, for the held-out errors. Only an outline of the sum of all
-// rows stays. Reading takes far less time than a factorisation.
-
 // rereads reports whether only one sum is in memory while λ is chosen.
+//
+// Usually the sum of all rows, the matrix of a system and the sum of a fold are in memory: 13 GB with 32,768
+// features. Above solver.RereadAbove features, the sum of the rows without a fold is added up from storage, and
+// the system for each λ is solved in its place. Then the sum of the fold is read into the same memory, for the
+// held-out errors. Only an outline of the sum of all rows stays. Reading takes far less time than a factorisation.
 func (p *problem) rereads() bool {
 	return p.Shape.Dim > cmp.Or(p.rereadAbove, solver.RereadAbove) && p.Sums == nil && p.HoldsOut()
 }

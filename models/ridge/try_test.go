@@ -56,7 +56,7 @@ func TestDescentFindsTheErrorsOfFactoring(t *testing.T) {
 }
 
 func TestThreadsDoNotChangeADescent(t *testing.T) {
-	s := draw(Shape{Dim: campaign.Of(100, 200), Outputs: 3}, 1500, 3, 3)
+	s := draw(Shape{Dim: campaign.Pick(100, 200), Outputs: 3}, 1500, 3, 3)
 	var want []CVResult
 	for _, level := range blas.Levels() {
 		was := blas.Level()

@@ -36,7 +36,7 @@ func (c *Calibration) Validate() error {
 		return fmt.Errorf("score: unknown method %.40q; have %s, %s", c.Method, Platt, Isotonic)
 	}
 	if len(c.Curves) < 2 || len(c.Curves) > maxOutputs {
-		return fmt.Errorf("score: %d curves, want 2 to %d", len(c.Curves), maxOutputs)
+		return fmt.Errorf("score: the number of curves must be 2 to %d (have %d)", maxOutputs, len(c.Curves))
 	}
 	for o := range c.Curves {
 		if err := c.Curves[o].validate(c.Method); err != nil {
@@ -54,7 +54,7 @@ func (v *CalibrationCurve) validate(method Method) error {
 	case method == Platt && points > 0:
 		return fmt.Errorf("a sigmoid with points")
 	case method == Isotonic && (points < 1 || points > CalibrationCells || v.Slope != 0 || v.Offset != 0):
-		return fmt.Errorf("%d points, want 1 to %d and no sigmoid", points, CalibrationCells)
+		return fmt.Errorf("the number of points must be 1 to %d, without a sigmoid (have %d)", CalibrationCells, points)
 	case math.IsNaN(v.Slope) || math.IsInf(v.Slope, 0) || math.IsNaN(v.Offset) || math.IsInf(v.Offset, 0):
 		return fmt.Errorf("slope %g and offset %g", v.Slope, v.Offset)
 	}

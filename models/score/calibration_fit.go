@@ -268,10 +268,10 @@ func (c *CalibrationCounts) ClassRows() []int64 {
 	return rows
 }
 
-// Code codes the number of outputs, the rows, and the cells.
+// Code implements wire.Coded.
 func (c *CalibrationCounts) Code(w *wire.Coder) {
 	outputs := w.Int(c.outputs, maxOutputs)
-	if w.Check(outputs >= 2 && w.Left() >= 16*CalibrationCells*outputs); w.Reading() {
+	if w.Check(outputs >= 2 && w.Left() >= 16*CalibrationCells*outputs) && w.Reading() {
 		*c = *NewCalibrationCounts(outputs)
 	}
 	w.Counts(&c.rows)
@@ -299,7 +299,8 @@ func (c *CalibrationCounts) points(output int) (p []point, others, members float
 	for i := range CalibrationCells {
 		if a, b := float64(unit*float64(n[i])), float64(unit*float64(n[CalibrationCells+i])); a+b > 0 {
 			p = append(p, point{centre(i), a, b})
-			others, members = others+a, members+b
+			others += a
+			members += b
 		}
 	}
 	return p, others, members

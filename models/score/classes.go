@@ -274,7 +274,8 @@ func balancedAccuracy(each []totals) (mean, low, high float64) {
 	for _, t := range each {
 		if t.truth > 0 {
 			k++
-			hits, rows = hits+float64(t.hits), rows+float64(t.truth)
+			hits += float64(t.hits)
+			rows += float64(t.truth)
 			mean += ratio(t.hits, t.truth)
 		}
 	}
@@ -287,7 +288,8 @@ func balancedAccuracy(each []totals) (mean, low, high float64) {
 		if t.truth > 0 {
 			n := float64(t.truth)
 			p := (float64(t.hits) + float64(borrowed*(hits/rows))) / (n + borrowed)
-			variance, inverse = variance+float64(p*(1-p))/n, inverse+1/n
+			variance += float64(p*(1-p)) / n
+			inverse += 1 / n
 		}
 	}
 	effective := float64(k*k) / inverse
@@ -305,10 +307,10 @@ func ratio(a, b int64) float64 {
 	return float64(a) / float64(b)
 }
 
-// Code codes the number of classes and the counts.
+// Code implements wire.Coded.
 func (c *Classes) Code(w *wire.Coder) {
 	k := w.Int(c.k, schema.MaxClasses)
-	if w.Check(k >= 1 && w.Left() >= 16*k); w.Reading() {
+	if w.Check(k >= 1 && w.Left() >= 16*k) && w.Reading() {
 		*c = *NewClasses(k)
 	}
 	c.codeCounts(w)

@@ -37,7 +37,7 @@ func (c *Conformal) Add(score float64, repeats int64) {
 // Rows returns the number of rows that count at least once.
 func (c *Conformal) Rows() int64 { return c.rows }
 
-// Code codes the counts.
+// Code implements wire.Coded.
 func (c *Conformal) Code(w *wire.Coder) {
 	w.Counts(&c.rows)
 	c.scores.Code(w)
@@ -89,14 +89,15 @@ type Coverage struct {
 // Add counts a row repeats times. A width that does not fit in float32 counts as the largest that does.
 func (c *Coverage) Add(inside bool, width float64, repeats int64) {
 	width = min(width, math.MaxFloat32)
-	c.rows, c.weight = c.rows+1, c.weight+repeats
+	c.rows++
+	c.weight += repeats
 	if inside {
 		c.inside += repeats
 	}
 	c.width.AddWeighted64(float32(repeats), width)
 }
 
-// Code codes the counts.
+// Code implements wire.Coded.
 func (c *Coverage) Code(w *wire.Coder) {
 	w.Counts(&c.rows, &c.weight, &c.inside)
 	w.Part(&c.width)

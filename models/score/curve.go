@@ -51,7 +51,7 @@ func (w *wide) merge(v *wide) {
 	w.hi += v.hi + carry
 }
 
-// Code codes the lower half after the upper one.
+// Code implements wire.Coded.
 func (w *wide) Code(c *wire.Coder) {
 	if !wire.Merged(c, new(wide), w.merge) {
 		c.Uint64(&w.hi, &w.lo)
@@ -78,7 +78,8 @@ func (r *ranks) averagePrecision() (mean, low, high float64) {
 			value := float64(p * ((hits + p) / (hits + p + others + float64(c[0]))))
 			mean += value
 			if r.shift == 0 {
-				low, high = low+value, high+value
+				low += value
+				high += value
 			} else {
 				// The precision at a row is least if all others of the cell precede its first row, and
 				// greatest if none precedes its last row.
@@ -134,8 +135,10 @@ func (r *ranks) areaInterval(effective float64) (low, high float64) {
 		a, b := float64(c.n[1]), float64(c.n[0])
 		d1 := (below+b/2)/zeros - area
 		d0 := 1 - (above+a/2)/ones - area
-		v1, v0 = v1+float64(a*float64(d1*d1)), v0+float64(b*float64(d0*d0))
-		below, above = below+b, above+a
+		v1 += float64(a * float64(d1*d1))
+		v0 += float64(b * float64(d0*d0))
+		below += b
+		above += a
 	}
 	m1, m0 := max(1, ones*effective), max(1, zeros*effective)
 	few := int64(math.RoundToEven(min(m1, m0)))

@@ -93,7 +93,7 @@ func (k *HeldOutScores) Merge(l *HeldOutScores) {
 	k.trim()
 }
 
-// Code codes the outputs, the fits, and the rows in their order.
+// Code implements wire.Coded.
 func (k *HeldOutScores) Code(c *wire.Coder) {
 	if wire.Merged(c, new(HeldOutScores), k.Merge) {
 		return
@@ -110,10 +110,8 @@ func (k *HeldOutScores) Code(c *wire.Coder) {
 		c.Uint64(&r.order, &r.group)
 		r.class = int32(c.Int(int(r.class), max(0, k.outputs-1)))
 		c.Counts(&r.repeats)
-		if c.Reading() {
-			if c.Check(c.Left() >= 4*n); c.Reading() {
-				r.scores = make([]float32, n)
-			}
+		if c.Check(c.Left() >= 4*n) && c.Reading() {
+			r.scores = make([]float32, n)
 		}
 		for i := range r.scores {
 			c.Float32(&r.scores[i])
@@ -296,12 +294,14 @@ func (k *HeldOutScores) Evaluate(fit int, method Method, weights []float64) (j E
 		total += r.repeats
 		if !exact.AllFinite(row) {
 			j.LogLoss = math.Inf(1)
-			j.Errors, wrong = j.Errors+1, wrong+r.repeats
+			j.Errors++
+			wrong += r.repeats
 			continue
 		}
 		curves[r.half()].Apply(p, row, 1)
 		if Likeliest(class[:], weights, p, row, 1, k.outputs); class[0] != r.class {
-			j.Errors, wrong = j.Errors+1, wrong+r.repeats
+			j.Errors++
+			wrong += r.repeats
 		}
 		l, _ := ProbabilityLosses(p, int(r.class))
 		lost.AddProduct(float32(r.repeats), l)

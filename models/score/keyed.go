@@ -61,7 +61,7 @@ func (k *Keyed[K, P]) Largest(rows func(P) int64) []K {
 	return keys
 }
 
-// Code codes whether there are too many keys, and each key with its tally.
+// Code implements wire.Coded.
 func (k *Keyed[K, P]) Code(c *wire.Coder) {
 	other := NewKeyed(k.Most, k.key, k.Empty)
 	if wire.Merged(c, &other, k.merge) {

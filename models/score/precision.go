@@ -98,7 +98,7 @@ func (f *OutOfRange) Merge(g *OutOfRange) {
 	}
 }
 
-// Code codes the counts.
+// Code implements wire.Coded.
 func (f *OutOfRange) Code(c *wire.Coder) {
 	if wire.Merged(c, new(OutOfRange), f.Merge) {
 		return

@@ -226,8 +226,7 @@ func (r *Ranking) Report(names []string, effective float64) *RankingReport {
 	return report
 }
 
-// Code codes the number of classes, the positive one, the number of ranks, the counts of rows (in all and
-// of each class), and the ranks.
+// Code implements wire.Coded.
 func (r *Ranking) Code(c *wire.Coder) {
 	r.k = c.Int(r.k, schema.MaxClasses)
 	r.positive = c.Int(r.positive, 1)

@@ -218,8 +218,9 @@ func (r *ranks) sortTail() {
 	r.tail, r.sorted = from, to
 }
 
-// Code codes the limit, the number of dropped bits and the number of cells. Each cell has the difference of its
-// key from the one before, and its counts, all as varints. Counts of the same rows have equal encodings.
+// Code implements wire.Coded. It writes the limit, the number of dropped bits and the number of cells. Each cell has the
+// difference of its key from the one before, and its counts, all as varints. Counts of the same rows have equal
+// encodings.
 func (r *ranks) Code(c *wire.Coder) {
 	if wire.Merged(c, new(ranks), r.Merge) {
 		return
@@ -228,7 +229,7 @@ func (r *ranks) Code(c *wire.Coder) {
 	limit := c.Uvarint(uint64(r.most()), MaxCells)
 	shift := c.Uvarint(uint64(r.shift), 31)
 	cells := c.Uvarint(uint64(len(r.cells)), limit)
-	if c.Check(limit >= 2 && cells <= uint64(c.Left())); c.Reading() {
+	if c.Check(limit >= 2 && cells <= uint64(c.Left())) && c.Reading() {
 		*r = ranks{limit: int(limit), shift: uint(shift), cells: make([]cell, cells)}
 	}
 	var key uint64

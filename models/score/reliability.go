@@ -159,10 +159,10 @@ func (r *Reliability) Report(effective float64) ReliabilityReport {
 	return t
 }
 
-// Code codes the number of outputs and of bins, the bins, and the sums.
+// Code implements wire.Coded.
 func (r *Reliability) Code(c *wire.Coder) {
 	outputs, bins := c.Int(r.outputs, maxOutputs), c.Int(len(r.rows), maxBins)
-	if c.Check(outputs >= 2 && bins >= 1); c.Reading() {
+	if c.Check(outputs >= 2 && bins >= 1) && c.Reading() {
 		*r = *NewReliability(outputs, bins)
 	}
 	for i := range r.rows {

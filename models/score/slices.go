@@ -166,6 +166,8 @@ func (p *slice) effective(n int64) int64 {
 	return max(1, int64(math.RoundToEven(float64(n)*(float64(p.weight)/p.square.float()))))
 }
 
+// score returns the scores of the rows with a value, with 95% intervals. Weighted rows count as the number of rows of
+// equal weight that give intervals of the same width (slice.effective).
 func (s *Slices) score(value string, p *slice) SliceScore {
 	r := SliceScore{Value: value, Rows: p.rows}
 	if p.weight == 0 {
@@ -215,7 +217,7 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 	return r
 }
 
-// Code codes the number of classes and the slices.
+// Code implements wire.Coded.
 func (s *Slices) Code(c *wire.Coder) {
 	s.classes = c.Int(s.classes, schema.MaxClasses)
 	if c.Reading() {
@@ -224,7 +226,7 @@ func (s *Slices) Code(c *wire.Coder) {
 	s.Keyed.Code(c)
 }
 
-// Code codes the sums.
+// Code implements wire.Coded.
 func (p *slice) Code(c *wire.Coder) {
 	c.Counts(&p.rows, &p.weight)
 	p.square.Code(c)

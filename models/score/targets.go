@@ -135,8 +135,7 @@ func (t *Targets) Report() TargetReport {
 // sums returns the sums in the order of the encoding.
 func (t *Targets) sums() [5]*exact.Sum { return [...]*exact.Sum{&t.y, &t.y2, &t.r2, &t.abs, &t.ratio} }
 
-// Code codes the counts, the largest residual, the sums and the ranks. Sums over the same rows
-// have equal encodings.
+// Code implements wire.Coded. Sums over the same rows have equal encodings.
 func (t *Targets) Code(c *wire.Coder) {
 	c.Counts(&t.n, &t.notFinite, &t.noRatio)
 	c.Largest(&t.max)

@@ -138,7 +138,7 @@ func (h *ThresholdCounts) weights() [2]int64 {
 // Merge adds the rows of g.
 func (h *ThresholdCounts) Merge(g *ThresholdCounts) { wire.Merge(h, g) }
 
-// Code codes the number of rows and the counts of both halves.
+// Code implements wire.Coded.
 func (h *ThresholdCounts) Code(c *wire.Coder) {
 	c.Counts(&h.Rows)
 	h.half[0].Code(c)

@@ -98,7 +98,8 @@ func (t *Trials) AddTargets(targets []float64, scores []float32, repeats int64, 
 
 // count counts a row, and returns the cluster of its group; nil without groups.
 func (t *Trials) count(repeats int64, group uint64) *clusterErrors {
-	t.rows, t.weight = t.rows+1, t.weight+repeats
+	t.rows++
+	t.weight += repeats
 	if t.groups == nil {
 		return nil
 	}
@@ -160,7 +161,7 @@ func (t *Trials) Error(fit int) float64 { return ratio(t.fits[fit].wrong, t.weig
 // Weighted reports whether some rows do not count exactly once.
 func (t *Trials) Weighted() bool { return t.weight != t.rows }
 
-// Code codes the rows, their weight, the counts and the sum of each fit, and the groups if there are any.
+// Code implements wire.Coded.
 func (t *Trials) Code(c *wire.Coder) {
 	c.Counts(&t.rows, &t.weight)
 	wire.Each(c, &t.fits, math.MaxInt32, func(f *trial) {
@@ -199,7 +200,7 @@ func newGrouped(fits int) *grouped {
 	})}
 }
 
-// Code codes the rows, and the sums of each fit.
+// Code implements wire.Coded.
 func (c *clusterErrors) Code(w *wire.Coder) {
 	w.Counts(&c.rows)
 	for i := range c.errors {
@@ -218,7 +219,8 @@ func (g *grouped) spread(mean float64, value func(*clusterErrors) float64) (rows
 	for _, at := range g.Keys() { // in a fixed order
 		c := g.Parts[at]
 		d := value(c) - float64(mean*float64(c.rows))
-		rows, squares = rows+float64(c.rows), squares+float64(d*d)
+		rows += float64(c.rows)
+		squares += float64(d * d)
 	}
 	return rows, squares
 }
@@ -243,7 +245,8 @@ func (g *grouped) effective(fit int) float64 {
 	groups := float64(len(g.Parts))
 	var rows, errors float64
 	for _, c := range g.Parts {
-		rows, errors = rows+float64(c.rows), errors+float64(c.errors[fit])
+		rows += float64(c.rows)
+		errors += float64(c.errors[fit])
 	}
 	rate := errors / max(1, rows)
 	if groups < 2 || rate == 0 || rate == 1 {
@@ -313,7 +316,7 @@ func (l *LogLosses) Best(fit int) (logLoss, factor float64) {
 	return logLoss, factor
 }
 
-// Code codes the rows, and for each fit the rows with finite scores and the sums.
+// Code implements wire.Coded.
 func (l *LogLosses) Code(c *wire.Coder) {
 	c.Counts(&l.rows)
 	wire.Each(c, &l.fits, math.MaxInt32, func(f *lossSums) {

@@ -61,7 +61,7 @@ func (w *Worst) Merge(v *Worst) {
 	}
 }
 
-// Code codes the limit and the rows.
+// Code implements wire.Coded.
 func (w *Worst) Code(c *wire.Coder) {
 	if wire.Merged(c, new(Worst), w.Merge) {
 		return

@@ -33,7 +33,7 @@ const (
 // pair is two columns of a view.
 type pair struct {
 	columns [2]int
-	rows    *viewRows // in these columns alone
+	rows    *viewRows // only in these columns
 }
 
 // newPair returns the pair of these columns of the view.
@@ -212,11 +212,9 @@ func (r *runner) addPair(ctx context.Context, candidates []*entry, spec *trialSp
 	for w := firstPair; w >= leastPair; w /= 2 {
 		next := best.with(func(c *Candidate) { c.Pair = w })
 		next.pairs = pairs
-		if err := r.tryAll(ctx, []*entry{next}, spec); err != nil {
+		if candidates, err = r.tryMore(ctx, candidates, []*entry{next}, spec); err != nil {
 			return candidates, err
 		}
-		candidates = append(candidates, next)
-		order(candidates)
 		if next.judged == nil || !(next.mean() < parent.mean()) {
 			break
 		}
@@ -238,10 +236,5 @@ func (r *runner) addPiecewise(ctx context.Context, candidates []*entry, spec *tr
 			more = append(more, next)
 		}
 	}
-	if err := r.tryAll(ctx, more, spec); err != nil {
-		return candidates, err
-	}
-	candidates = append(candidates, more...)
-	order(candidates)
-	return candidates, nil
+	return r.tryMore(ctx, candidates, more, spec)
 }

@@ -82,8 +82,8 @@ func TestSmallWholeNumbersAreTriedAsLevels(t *testing.T) {
 // Among many irrelevant columns, levels predict no better than numbers until a metric is learned.
 func TestLevelsAreFoundAmongManyColumns(t *testing.T) {
 	campaign.Long(t)
-	d, things := campaign.Of(40, 100), campaign.Of(50, 150)
-	p := made(campaign.Of(850, 2500), d, 0.1, func(x []float32) float64 {
+	d, things := campaign.Pick(40, 100), campaign.Pick(50, 150)
+	p := made(campaign.Pick(850, 2500), d, 0.1, func(x []float32) float64 {
 		thing := int(math.Abs(float64(x[0]))*1e4) % things
 		x[0] = float32(thing)
 		return 2*named(thing) + float64(x[1])

@@ -43,7 +43,7 @@ func (p *Pilot) Constant() bool {
 func (p *Pilot) validate() error {
 	switch {
 	case p.N < 1 || p.N > MaxRows || p.D < 1:
-		return fmt.Errorf("search: pilot of %d rows of %d numbers, want 1 to %d rows", p.N, p.D, MaxRows)
+		return fmt.Errorf("search: the pilot must have 1 to %d rows (have %d of %d numbers)", MaxRows, p.N, p.D)
 	case len(p.X) != p.N*p.D || len(p.Y) != p.N || p.Weights != nil && len(p.Weights) != p.N ||
 		p.Fold != nil && len(p.Fold) != p.N:
 		return errors.New("search: rows, labels, weights and parts of the pilot differ in number")
@@ -89,6 +89,7 @@ type labels struct {
 	weightGrid *profile.WeightGrid // of the weights; nil without
 }
 
+// labels returns the labels as classes or scaled targets, with weights on a grid.
 func (p *Pilot) labels() (*labels, error) {
 	l := &labels{y: p.Y, outputs: max(p.Classes, 1), weights: p.Weights}
 	if p.Classes == 0 {

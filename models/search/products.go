@@ -165,12 +165,9 @@ func (r *runner) pairOfResiduals(ctx context.Context, candidates []*entry, spec 
 	residualPairs[len(spec.train)] = residualPairs[0]
 	next := best.with(func(c *Candidate) { c.Pair, c.InResiduals = 2*firstPair, true })
 	next.pairs = residualPairs
-	if err := r.tryAll(ctx, []*entry{next}, spec); err != nil {
+	candidates, err := r.tryMore(ctx, candidates, []*entry{next}, spec)
+	if err != nil || candidates[0] != next {
 		return candidates, err
-	}
-	candidates = append(candidates, next)
-	if order(candidates); candidates[0] != next {
-		return candidates, nil
 	}
 	return r.climb(ctx, candidates, spec, 2, func(best Candidate) []Candidate {
 		narrow, wide := best, best

@@ -33,7 +33,7 @@ func parity(a, b float64) float64  { return float64((int(a) + int(b)) % 2) }
 
 // Two columns that matter only together have the largest weights. Shuffled labels rarely give any.
 func TestProductsFindPairs(t *testing.T) {
-	seeds := campaign.Of(4, 8)
+	seeds := campaign.Pick(4, 8)
 	for _, c := range []struct {
 		name    string
 		classes int
@@ -81,7 +81,7 @@ func pairWeights(t *testing.T, p *Pilot) []float64 {
 // The search learns from a pair of columns what a kernel of all columns does not see.
 func TestSearchFindsPairs(t *testing.T) {
 	campaign.Long(t)
-	p := hidden(campaign.Of(1000, 1500), 40, 0, 1, func(a, b float64) float64 { return math.Sin(9*a) * b })
+	p := hidden(campaign.Pick(1000, 1500), 40, 0, 1, func(a, b float64) float64 { return math.Sin(9*a) * b })
 	found, err := Run(t.Context(), p, Options{Views: []View{{Name: standardView}},
 		Kernels: []kernel.Options{&fourier.GaussianOptions{}}, Features: 256, Threads: 2})
 	if err != nil {

@@ -63,12 +63,12 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := r.choose(ctx, rungs)
-	if err != nil && err != errStopped {
+	chosen, stopped, err := r.choose(ctx, rungs)
+	if err != nil {
 		return nil, err
 	}
 	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials,
-		Stopped: err == errStopped}
+		Stopped: stopped}
 	return result, r.finish(result, chosen)
 }
 
@@ -141,25 +141,28 @@ func (r *runner) addView(v View) error {
 	return nil
 }
 
-// choose tries candidates on the rungs and returns the best. With errStopped, it returns the best so far.
-func (r *runner) choose(ctx context.Context, rungs []*trialSpec) (*entry, error) {
+// choose tries candidates on the rungs and returns the best. If the search was stopped, it returns the best so far.
+func (r *runner) choose(ctx context.Context, rungs []*trialSpec) (chosen *entry, stopped bool, err error) {
 	candidates, err := r.tryRungs(ctx, rungs)
-	if err != nil && err != errStopped {
-		return nil, err
+	if err != nil && !errors.Is(err, errStopped) {
+		return nil, false, err
 	}
 	order(candidates)
-	chosen := r.simplest(candidates)
+	chosen = r.simplest(candidates)
 	if len(rungs) == maxRungs {
 		chosen = r.narrowest(candidates, chosen)
 	}
-	if err != nil {
-		return chosen, err
-	}
 	last := rungs[len(rungs)-1]
-	if chosen, err = r.confirm(ctx, candidates, chosen, last); err != nil {
-		return chosen, err
+	if err == nil {
+		chosen, err = r.confirm(ctx, candidates, chosen, last)
 	}
-	return r.landmarks(ctx, chosen, last)
+	if err == nil {
+		chosen, err = r.landmarks(ctx, chosen, last)
+	}
+	if err == errStopped {
+		return chosen, true, nil
+	}
+	return chosen, false, err
 }
 
 // tryRungs tries candidates on all rungs. Errors are like those of a step.
@@ -168,50 +171,51 @@ func (r *runner) tryRungs(ctx context.Context, rungs []*trialSpec) ([]*entry, er
 	if err != nil {
 		return candidates, err
 	}
-	for i := range rungs {
-		if candidates, err = r.nextRung(ctx, candidates, rungs, i); err != nil {
+	plans := [maxRungs]rungPlan{
+		{nil, []step{r.widths(2, 2)}},
+		{r.survivors, []step{r.widths(2, 1)}}, // metrics change the best width
+		{r.finalists, []step{r.widths(math.Sqrt2, 2)}},
+	}
+	if r.pilot.N >= fewRows {
+		deriving := &plans[min(1, len(rungs)-1)] // the second rung, or the only one
+		deriving.steps = append(deriving.steps, r.metrics, r.products, r.rougher, r.widths(2, 1), r.addPair,
+			r.pairOfResiduals, r.addPiecewise)
+	}
+	for i, spec := range rungs {
+		if candidates, err = r.nextRung(ctx, candidates, spec, plans[i]); err != nil {
 			return candidates, err
 		}
 	}
 	return candidates, nil
 }
 
+// rungPlan says what a rung tries.
+type rungPlan struct {
+	keep  func([]*entry) []*entry // the candidates of the rung before to try; nil on the first rung
+	steps []step                  // try new candidates that are derived from them
+}
+
 // step tries more candidates on a rung and adds them. With an error, it returns the candidates without those of
 // the unfinished trials.
 type step func(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error)
 
-// nextRung tries the best candidates on rung i, and new ones derived from them. Errors are like those of a step.
-func (r *runner) nextRung(ctx context.Context, candidates []*entry, rungs []*trialSpec, i int) ([]*entry, error) {
-	keep := r.finalists
-	var steps []step
-	switch i {
-	case 0:
-		steps = []step{r.widths(2, 2)}
-	case 1:
-		keep, steps = r.survivors, []step{r.widths(2, 1)} // metrics change the best width
-	default:
-		steps = []step{r.widths(math.Sqrt2, 2)}
-	}
-	deriving := min(1, len(rungs)-1) // the second rung, or the only one
-	if i == deriving && r.pilot.N >= fewRows {
-		steps = append(steps, r.metrics, r.products, r.rougher, r.widths(2, 1), r.addPair, r.pairOfResiduals,
-			r.addPiecewise)
-	}
-	if i > 0 {
+// nextRung tries the best candidates on a rung, and new ones derived from them. Errors are like those of a step.
+func (r *runner) nextRung(ctx context.Context, candidates []*entry, spec *trialSpec, plan rungPlan) ([]*entry, error) {
+	if plan.keep != nil {
 		r.spare = nil // memory for other sizes
-		kept := keep(candidates)
+		kept := plan.keep(candidates)
 		if !slices.Contains(kept, r.standard) {
 			kept = append(kept, r.standard)
 		}
-		if err := r.tryAll(ctx, kept, rungs[i]); err != nil {
+		if err := r.tryAll(ctx, kept, spec); err != nil {
 			return candidates, err
 		}
 		candidates = kept
 		order(candidates)
 	}
-	for _, try := range steps {
+	for _, try := range plan.steps {
 		var err error
-		if candidates, err = try(ctx, candidates, rungs[i]); err != nil {
+		if candidates, err = try(ctx, candidates, spec); err != nil {
 			return candidates, err
 		}
 	}
@@ -310,15 +314,21 @@ func (r *runner) climb(ctx context.Context, candidates []*entry, spec *trialSpec
 				more = append(more, best.with(func(to *Candidate) { *to = c }))
 			}
 		}
-		if err := r.tryAll(ctx, more, spec); err != nil {
+		var err error
+		if candidates, err = r.tryMore(ctx, candidates, more, spec); err != nil || candidates[0] == best {
 			return candidates, err
 		}
-		candidates = append(candidates, more...)
-		order(candidates)
-		if candidates[0] == best {
-			break
-		}
 	}
+	return candidates, nil
+}
+
+// tryMore tries candidates and adds them to the others. With an error, it returns only the others.
+func (r *runner) tryMore(ctx context.Context, candidates, more []*entry, spec *trialSpec) ([]*entry, error) {
+	if err := r.tryAll(ctx, more, spec); err != nil {
+		return candidates, err
+	}
+	candidates = append(candidates, more...)
+	order(candidates)
 	return candidates, nil
 }
 

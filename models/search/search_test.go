@@ -115,14 +115,14 @@ func TestFewRowsOfNoiseKeepTheDefault(t *testing.T) {
 // A search that ends early has made the first trials of the whole search, and chooses among trials
 // of one size.
 func TestSearchThatEndsEarlyIsTheBeginningOfAWhole(t *testing.T) {
-	p := made(campaign.Of(300, 800), 3, 0.1, ridgeLine)
+	p := made(campaign.Pick(300, 800), 3, 0.1, ridgeLine)
 	o := options(p)
 	o.Kernels = o.Kernels[:2]
 	whole := run(t, p, o)
 	if whole.Stopped {
 		t.Error("a search that nothing ends was ended")
 	}
-	for asked := int64(0); ; asked += int64(campaign.Of(11, 5)) {
+	for asked := int64(0); ; asked += int64(campaign.Pick(11, 5)) {
 		var calls atomic.Int64
 		o.Stop = func() bool { return calls.Add(1) > asked }
 		r := run(t, p, o)
@@ -216,7 +216,7 @@ func TestJudgingRowsAreNotFitted(t *testing.T) {
 // No candidate explains noise, even if one row that is not judged has nearly all of the variance, because
 // losses are divided by the variance of the judged rows.
 func TestNothingExplainsNoise(t *testing.T) {
-	p := made(campaign.Of(600, 1500), 2, 1, func([]float32) float64 { return 0 })
+	p := made(campaign.Pick(600, 1500), 2, 1, func([]float32) float64 { return 0 })
 	for i := range p.N {
 		was := p.Y[i]
 		p.Y[i] = 100

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/preprocess"
@@ -102,6 +103,7 @@ func newEmptyRows(d int) *viewRows {
 // mapRows is the number of rows that a thread maps at a time.
 const mapRows = 64
 
+// newViewRows applies the steps of a view to the rows of the pilot.
 func newViewRows(p *Pilot, v View, most, threads int) (*viewRows, error) {
 	s := newEmptyRows(p.D)
 	s.x = p.X
@@ -242,12 +244,15 @@ func (t *foldTrial) run(start []float64) (*solved, error) {
 	return best, nil
 }
 
-// scorer returns a function that fits the candidate, for some λ, to the rows outside the fold and stores the scores of
-// the fold.
-func (t *foldTrial) scorer() (score func(lambda float64, scores []float32) error, err error) {
+// scorer fits a candidate, for some λ, to the rows outside a fold and stores the scores of the fold.
+type scorer func(lambda float64, scores []float32) error
+
+// scorer returns the scorer of the candidate, with an exact kernel or with features.
+func (t *foldTrial) scorer() (scorer, error) {
 	e, spec := t.e, t.spec
 	k, x := t.kernels[e.Kernel], t.views[e.View]
 	if e.metric != nil {
+		var err error
 		if x, err = t.inMetric(e.metric[t.fold], x, spec); err != nil {
 			return nil, err
 		}
@@ -264,14 +269,17 @@ func (t *foldTrial) scorer() (score func(lambda float64, scores []float32) error
 	if err != nil {
 		return nil, err
 	}
-	shape := fourier.RadialOf(recipe)
-	train, judge, isExact := spec.train[t.fold], spec.judge[t.fold], spec.exact && shape != nil
+	radial := fourier.RadialOf(recipe)
+	isExact := spec.exact && radial != nil
+	if isExact && !spec.drawn {
+		return t.scorerOfKernel(radial, x, width)
+	}
 	if e.Landmarks {
-		if recipe, err = x.landmarksOf(recipe, train); err != nil {
+		if recipe, err = x.landmarksOf(recipe, spec.train[t.fold]); err != nil {
 			return nil, err
 		}
 	}
-	if (spec.drawn || !isExact) && (e.Pair > 0 || e.PiecewiseLinear) {
+	if e.Pair > 0 || e.PiecewiseLinear {
 		o, err := t.joinedOf(e, t.fold)
 		if err != nil {
 			return nil, err
@@ -279,27 +287,52 @@ func (t *foldTrial) scorer() (score func(lambda float64, scores []float32) error
 		recipe = o.join(recipe, out, t.options.Seed)
 		x = t.views[e.View] // the joined recipe contains the metric
 	}
-	if !isExact {
-		f, err := newFit(recipe, x, train, t.labels, t.threads)
-		if err != nil {
-			return nil, err
-		}
-		phi := f.features(x, judge)
-		return func(lambda float64, scores []float32) error { return f.scores(lambda, phi, len(judge), scores) }, nil
+	if isExact {
+		return t.scorerOfProducts(recipe, x)
 	}
-	switch {
-	case e.matrix != nil && e.metric == nil && e.pairs == nil && !e.Landmarks: // the matrix of another fold
-	case spec.drawn:
-		err = t.drawMatrix(recipe, x)
-	default:
-		near := x.distances(k.distance, spec.rows, t.threads)
-		e.matrix = newKernelMatrix(shape.At, near, width, grow(&t.memory.all, triangle(near.N)))
-		err = t.addJoined()
-	}
+	return t.scorerOfFeatures(recipe, x)
+}
+
+// scorerOfFeatures fits the features of a recipe.
+func (t *foldTrial) scorerOfFeatures(recipe features.Recipe, x *viewRows) (scorer, error) {
+	judge := t.spec.judge[t.fold]
+	f, err := newFit(recipe, x, t.spec.train[t.fold], t.labels, t.threads)
 	if err != nil {
 		return nil, err
 	}
-	return newExactRidge(e.matrix, train, judge, t.labels, t.memory, t.threads).scores, nil
+	phi := f.features(x, judge)
+	return func(lambda float64, scores []float32) error { return f.scores(lambda, phi, len(judge), scores) }, nil
+}
+
+// scorerOfKernel fits the closed form of a kernel, and of the additional features.
+func (t *foldTrial) scorerOfKernel(radial *fourier.Radial, x *viewRows, width float64) (scorer, error) {
+	if !t.sharesMatrix() {
+		near := x.distances(t.kernels[t.e.Kernel].distance, t.spec.rows, t.threads)
+		t.e.matrix = newKernelMatrix(radial.At, near, width, grow(&t.memory.all, triangle(near.N)))
+		if err := t.addJoined(); err != nil {
+			return nil, err
+		}
+	}
+	return t.scorerOfMatrix(), nil
+}
+
+// scorerOfProducts fits a kernel matrix of the inner products of the features of a recipe.
+func (t *foldTrial) scorerOfProducts(recipe features.Recipe, x *viewRows) (scorer, error) {
+	if !t.sharesMatrix() {
+		if err := t.drawMatrix(recipe, x); err != nil {
+			return nil, err
+		}
+	}
+	return t.scorerOfMatrix(), nil
+}
+
+// sharesMatrix reports whether an earlier fold has computed the kernel matrix.
+func (t *foldTrial) sharesMatrix() bool {
+	return t.e.matrix != nil && t.e.metric == nil && t.e.pairs == nil && !t.e.Landmarks
+}
+
+func (t *foldTrial) scorerOfMatrix() scorer {
+	return newExactRidge(t.e.matrix, t.spec.train[t.fold], t.spec.judge[t.fold], t.labels, t.memory, t.threads).scores
 }
 
 // variance returns the weighted variance of the targets of those rows, scaled by the range of all targets. It is

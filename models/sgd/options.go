@@ -58,7 +58,7 @@ func (o *LearnerOptions) Validate() error {
 	case !(o.Rate >= 0) || math.IsInf(o.Rate, 0):
 		return option.Errorf("rate", "must be a number > 0, or 0 to find one (have %g)", o.Rate)
 	case o.Batch < 0 || o.Batch > maxBatch:
-		return option.Errorf("batch", "must be from 1 to %d rows, or 0 to choose (have %d)", maxBatch, o.Batch)
+		return option.Errorf("batch", "must be 1 to %d rows, or 0 to choose (have %d)", maxBatch, o.Batch)
 	}
 	return o.Shared.Validate()
 }

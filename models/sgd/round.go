@@ -129,7 +129,8 @@ func decodeState(l *learner, data []byte) (*state, error) {
 	r, round := loss.OpenState(data, stateKind, l.options, maxEpochs)
 	s := &state{round: round}
 	s.schedule.read(l, r)
-	if s.code(l, r); r.Err != nil {
+	s.code(l, r)
+	if r.Err != nil {
 		return nil, fmt.Errorf("sgd: state: %w", r.Err)
 	}
 	return s, nil

@@ -378,9 +378,9 @@ func TestOptionErrorsNameTheField(t *testing.T) {
 	for want, edit := range map[string]func(*options){
 		"unknown method": func(o *options) { o.Method = "adam" },
 		"rate is 0":      func(o *options) { o.Rate = 0 },
-		"batches of -1":  func(o *options) { o.Batch = -1 },
-		"0 partitions":   func(o *options) { o.Partitions = 0 },
-		"unknown loss":   func(o *options) { o.Loss = "" },
+		"rows of a batch must be 1 to 1048576 (have -1)": func(o *options) { o.Batch = -1 },
+		"0 partitions": func(o *options) { o.Partitions = 0 },
+		"unknown loss": func(o *options) { o.Loss = "" },
 	} {
 		o := options{Problem: problems()["softmax/3"], Method: SGD, Rate: 1, Partitions: 1}
 		edit(&o)

@@ -175,7 +175,8 @@ func (w *worker) settle() {
 	w.factor = 1
 }
 
-// each calls move for the weights and for the intercepts, with what they keep, the sum of the gradient, and λ.
+// each calls move for the weights, and for the intercepts: with their sums of squares (adagrad) or their velocity
+// (momentum), the summed gradient, and λ, which is 0 for intercepts.
 func (w *worker) each(move func(x, kept, grad []float32, lambda float32)) {
 	move(w.partial.weights, w.partial.kept, w.grad, float32(w.Lambda))
 	grad := make([]float32, len(w.bias))

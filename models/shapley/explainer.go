@@ -97,6 +97,8 @@ type part struct {
 	background []Distribution
 }
 
+// add adds a part of the model: a sum of products over columns if its features are waves or landmarks, otherwise a
+// sum of functions of single columns.
 func (e *Exact) add(p part, steps []features.Recipe, columnOf []int) error {
 	w, err := agop.WavesAfter(steps)
 	switch {
@@ -285,6 +287,7 @@ type additive struct {
 	mean     []float64 // of each feature, over the background
 }
 
+// newAdditive computes the mean features of a part over the background, and adds their effect to base.
 func newAdditive(p part, steps []features.Recipe, columnOf []int, base []float64) (*additive, error) {
 	m, err := (features.Chain{Steps: steps}).New()
 	if err != nil {
@@ -334,6 +337,7 @@ func (a *additive) weight(output, feature int) float64 {
 	return float64(a.model.W[output*a.model.D+a.first+feature])
 }
 
+// effects adds the effects of the columns of x to dst: weight times the difference of a feature from its mean.
 func (a *additive) effects(dst []float64, x []float32, scores []Score, s *scratch) {
 	blas.Grow(&s.y, len(a.columnOf))
 	a.m.Apply(s.y, x, 1)

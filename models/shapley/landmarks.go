@@ -46,6 +46,8 @@ func newKernelValues(r landmarks.Recipe) (*kernelValues, error) {
 
 func (k *kernelValues) size() (in, count int) { return k.in, k.count }
 
+// factors stores in dst, stride apart, the factor of a column in the kernel of y with each landmark: exp(−d²/2) or
+// exp(−|d|) of the differences of its numbers.
 func (k *kernelValues) factors(dst []phasor, stride int, y []float32, numbers []int, at []float64) {
 	clear(at)
 	for _, i := range numbers {

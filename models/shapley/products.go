@@ -38,6 +38,8 @@ const maxNumbers = 1 << 29
 // tolerance is the relative error at which a rule of few points is good enough.
 const tolerance = 1e-9
 
+// newProducts computes the mean of each factor over the background, adds the mean score to base, and prepares rules
+// of integration with more and more points. The last one is exact.
 func newProducts(p part, terms product, steps []features.Recipe, owners []int, base []float64) (*products, error) {
 	w := &products{model: p.model, first: p.first, terms: terms, numbers: numbersOf(owners, len(p.columns))}
 	columns := len(p.columns)
@@ -89,6 +91,8 @@ func (w *products) coefficient(output, j int) phasor {
 	return w.terms.coefficient(w.model.W[output*w.model.D+w.first:], j)
 }
 
+// effects adds the effects of the columns of x to dst. It integrates with more points until the effects add up to the
+// score.
 func (w *products) effects(dst []float64, x []float32, scores []Score, s *scratch) {
 	columns := len(w.numbers)
 	in, count := w.terms.size()

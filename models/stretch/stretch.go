@@ -1,5 +1,3 @@
-// Package stretch describes how far the learned metric of a model stretches distances along columns: Of
-// returns Distances, with a share for each column and the longest directions.
 package stretch
 
 import (
@@ -53,11 +51,11 @@ const (
 	maxDirections = 1024 // most numbers for which directions are computed, in quadratic time
 )
 
-// Of returns the Distances of the model's recipe; nil if it has no metric. Numbers are assumed to have
+// Describe returns the Distances of the model's recipe; nil if it has no metric. Numbers are assumed to have
 // variance 1, as after standardisation, and levels of a category to be equally frequent. All levels of a
 // category count as one column, and so do all numbers of a time. The files of the recipe must be available,
 // as they are while the model is loaded.
-func Of(m *models.Manifest) (*Distances, error) {
+func Describe(m *models.Manifest) (*Distances, error) {
 	r, err := m.Recipe.Open()
 	if err != nil {
 		return nil, err
@@ -98,6 +96,7 @@ func Of(m *models.Manifest) (*Distances, error) {
 	return result, err
 }
 
+// directionsOf returns the directions of a full metric, whose M has that diagonal.
 func directionsOf(metric *agop.Metric, diagonal []float64, numbers []number) ([]Direction, error) {
 	d := metric.Dim
 	vectors, values, err := pca.Top(metric.Outer(), d, min(directions, d), 1, 1)

@@ -27,7 +27,7 @@ func withRecipe(t *testing.T, r features.Recipe, input models.Input) *models.Man
 
 func of(t *testing.T, m *models.Manifest) *Distances {
 	t.Helper()
-	i, err := Of(m)
+	i, err := Describe(m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -184,7 +184,7 @@ func (d *Dir) file(ctx context.Context, name string, at int64, want *models.File
 		return nil, &badDir{d.Place, fmt.Errorf("%s of %d bytes", name, want.Size)}
 	}
 	data := make([]byte, want.Size)
-	if err := d.readAt(ctx, data, name, at); err == errDamaged {
+	if err := d.readAt(ctx, data, name, at); errors.Is(err, errDamaged) {
 		return nil, &badDir{d.Place, fmt.Errorf("%s %w", name, err)}
 	} else if err != nil {
 		return nil, missing(d.Place, name, err)
@@ -251,7 +251,7 @@ func (r *Reader) Read(ctx context.Context, dst []float64, d *Dir, fold, i int) e
 	}
 	r.frame = slices.Grow(r.frame[:0], int(f.Size))[:f.Size]
 	err := d.readAt(ctx, r.frame, FoldFile(fold), d.offsets[fold][i])
-	if err == errDamaged || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, errDamaged) || errors.Is(err, fs.ErrNotExist) {
 		return bad(err)
 	} else if err != nil {
 		return err

@@ -1,7 +1,3 @@
-// Package sums makes training by exact sums repeatable on later data. A model directory holds the Recipe of its
-// training: what its features, folds, grids and values of λ are, and statistics of the rows from which these were
-// chosen (Profile). A Manifest describes a directory with the sums of some rows under a recipe; a Writer writes the
-// sums, a Dir and a Reader read them. Parts of one recipe can be added, subtracted and solved without changing a bit.
 package sums
 
 import (

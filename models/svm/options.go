@@ -41,9 +41,9 @@ func NewLearnerOptions() *LearnerOptions {
 func (o *LearnerOptions) Validate() error {
 	switch {
 	case !(o.Bias >= 0 && o.Bias <= maxBias):
-		return option.Errorf("bias", "must be from 0 (no intercept) to %g (have %g)", float64(maxBias), o.Bias)
+		return option.Errorf("bias", "must be 0 (no intercept) to %g (have %g)", float64(maxBias), o.Bias)
 	case o.Passes < 0 || o.Passes > maxPasses:
-		return option.Errorf("passes", "must be from 1 to %d, or 0 to choose (have %d)", maxPasses, o.Passes)
+		return option.Errorf("passes", "must be 1 to %d, or 0 to choose (have %d)", maxPasses, o.Passes)
 	case o.Loss == "softmax":
 		return option.Errorf("loss", "softmax takes all outputs together; use logistic, which takes them one by one, or "+
 			"the learner sgd")

@@ -69,7 +69,8 @@ func decodeState(l *learner, data []byte) (*state, error) {
 	if r.Err == nil && s.given && round != 0 {
 		r.Err = fmt.Errorf("an earlier model in round %d", round)
 	}
-	if s.code(l, r); r.Err != nil {
+	s.code(l, r)
+	if r.Err != nil {
 		return nil, fmt.Errorf("svm: state: %w", r.Err)
 	}
 	for _, t := range s.scale {
@@ -184,7 +185,8 @@ func decodeDual(p int, data []byte) (v dualVariables, err error) {
 		return v, nil
 	}
 	r := loss.OpenRecord(data, dualKind)
-	if v.code(p, r); r.Err != nil {
+	v.code(p, r)
+	if r.Err != nil {
 		return v, r.Err
 	}
 	last := int64(-1)

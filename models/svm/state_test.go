@@ -116,10 +116,10 @@ func TestOptionErrorsNameTheField(t *testing.T) {
 		"softmax takes all outputs": func(o *options) { o.Loss = "softmax" },
 		"unknown loss":              func(o *options) { o.Loss = "x" },
 		"lambda is 0":               func(o *options) { o.Lambda = 0 },
-		"bias is -1":                func(o *options) { o.Bias = -1 },
-		"bias is NaN":               func(o *options) { o.Bias = math.NaN() },
+		"to 1e+06 (have -1)":        func(o *options) { o.Bias = -1 },
+		"to 1e+06 (have NaN)":       func(o *options) { o.Bias = math.NaN() },
 		"0 partitions":              func(o *options) { o.Partitions = 0 },
-		"-1 passes":                 func(o *options) { o.Passes = -1 },
+		"or 0 for 50 (have -1)":     func(o *options) { o.Passes = -1 },
 		"window is -1":              func(o *options) { o.Window = -1 },
 	} {
 		o, _ := cases(10, 3)["hinge/3"](1)

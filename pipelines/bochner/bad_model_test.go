@@ -103,17 +103,20 @@ func TestDamagedModelsAreRejected(t *testing.T) {
 		"a newer version": {seal(`"format": 1,`, `"format": 5,`),
 			[]string{"format version 5, this program reads 1; upgrade bochner"}, ""},
 		"another shape": {func(t *testing.T, dir string) {
-			withWeights(t, dir, safetensors.Of("weights", numbers, 32, 2), safetensors.Of("intercept", numbers[:2], 2))
+			withWeights(t, dir, safetensors.NewTensor("weights", numbers, 32, 2),
+				safetensors.NewTensor("intercept", numbers[:2], 2))
 		}, []string{`weights.safetensors: tensor "weights" has the shape [32 2], want [2 32]`}, ""},
 		"another tensor": {func(t *testing.T, dir string) {
-			withWeights(t, dir, safetensors.Of("weights", numbers, 2, 32), safetensors.Of("bias", numbers[:2], 2))
+			withWeights(t, dir, safetensors.NewTensor("weights", numbers, 2, 32),
+				safetensors.NewTensor("bias", numbers[:2], 2))
 		}, []string{"weights.safetensors: ", `no tensor "intercept"`}, ""},
 		"another type": {func(t *testing.T, dir string) {
-			withWeights(t, dir, safetensors.Of("weights", make([]int32, 64), 2, 32), safetensors.Of("intercept", numbers[:2], 2))
+			withWeights(t, dir, safetensors.NewTensor("weights", make([]int32, 64), 2, 32),
+				safetensors.NewTensor("intercept", numbers[:2], 2))
 		}, []string{"weights.safetensors: ", "I32"}, ""},
 		"weights that are NaN": {func(t *testing.T, dir string) {
-			withWeights(t, dir, safetensors.Of("weights", append([]float32{nan}, numbers[1:]...), 2, 32),
-				safetensors.Of("intercept", numbers[:2], 2))
+			withWeights(t, dir, safetensors.NewTensor("weights", append([]float32{nan}, numbers[1:]...), 2, 32),
+				safetensors.NewTensor("intercept", numbers[:2], 2))
 		}, []string{`weights.safetensors: tensor "weights": number 0 is NaN`}, ""},
 		"an unknown recipe": {seal(`"kind": "fourier.gaussian"`, `"kind": "fourier.gauss"`),
 			[]string{`unknown kind of recipe "fourier.gauss"`}, ""},

@@ -17,8 +17,8 @@ func TestGarbageCollectorDoesNotRunAllTheTime(t *testing.T) {
 	campaign.Long(t)
 	dir := t.TempDir()
 	var names, texts bytes.Buffer
-	memoryNames(&names, campaign.Of(800, 2000), 60)
-	memoryTexts(&texts, campaign.Of(8000, 16_000), 50)
+	memoryNames(&names, campaign.Pick(800, 2000), 60)
+	memoryTexts(&texts, campaign.Pick(8000, 16_000), 50)
 	for _, c := range []struct {
 		what  string
 		rows  *bytes.Buffer

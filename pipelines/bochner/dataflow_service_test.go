@@ -204,7 +204,7 @@ func (c *cloud) flags(more ...string) []string {
 	}, more...)
 }
 
-// pipelineOptions has the options of a job that tests look at.
+// pipelineOptions holds the options of a job that tests look at.
 type pipelineOptions struct {
 	Options struct {
 		Experiments       []string `json:"experiments"`

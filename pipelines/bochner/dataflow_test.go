@@ -276,9 +276,9 @@ func TestDataflowRejectsInvalidFlags(t *testing.T) {
 		args []string
 		says string
 	}{
-		{train(data, model, "--project", ""), "needs --project"},
+		{train(data, model, "--project", ""), "--project is missing"},
 		{train(data, model, "--project", "My Project"), "not the id of a Google Cloud project"},
-		{train(data, model, "--region", ""), "no region"},
+		{train(data, model, "--region", ""), "--region is missing"},
 		{train(data, model, "--region", "europe-west4-a"), "is a zone; its region is europe-west4"},
 		{train(data, model, "--region", "Europe"), "not a region"},
 		{train(data, model, "--staging_location", ""), "--staging_location gs://BUCKET/DIR"},

@@ -33,7 +33,7 @@ func TestModelOfStoredRowsEqualsModelOfSums(t *testing.T) {
 	}
 	for n, c := range []string{"--label y --drop class,second,weight",
 		"--label class --drop y,second --weight_column weight --class_weight balanced",
-		"--label y,second --drop class --weight_column weight --grid 16"}[:campaign.Of(2, 3)] {
+		"--label y,second --drop class --weight_column weight --grid 16"}[:campaign.Pick(2, 3)] {
 		train := append(strings.Fields("train --search none --features 1024"), strings.Fields(c)...)
 		out := t.TempDir()
 		model := func(name string, args ...string) string {

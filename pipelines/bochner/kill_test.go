@@ -350,7 +350,7 @@ func TestResumeIgnoresStateOfOtherFlagsOrData(t *testing.T) {
 		return said.stderr
 	}
 	for _, flags := range [][]string{{"--scale", "minmax"}, {"--lambda", "1e-7"}, {"--seed", "2"},
-		{"--task", "regression"}}[:campaign.Of(2, 4)] {
+		{"--task", "regression"}}[:campaign.Pick(2, 4)] {
 		must(t, dir, append(slices.Clone(c.args), flags...)...)
 		want := c.made(t)
 		c.kill(t, "state/sum-*.jsonl")

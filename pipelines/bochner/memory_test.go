@@ -104,8 +104,8 @@ func memorySparse(w io.Writer, n, d int) {
 var memoryData = map[string]func(io.Writer){
 	"two.csv":      func(w io.Writer) { memoryTable(w, 3000, 4, 2) },
 	"many.csv":     func(w io.Writer) { memoryTable(w, 150_000, 2, 2) },
-	"names.csv":    func(w io.Writer) { memoryNames(w, campaign.Of(2000, 3000), 600) },
-	"texts.csv":    func(w io.Writer) { memoryTexts(w, campaign.Of(10_000, 16_000), 50) },
+	"names.csv":    func(w io.Writer) { memoryNames(w, campaign.Pick(2000, 3000), 600) },
+	"texts.csv":    func(w io.Writer) { memoryTexts(w, campaign.Pick(10_000, 16_000), 50) },
 	"number.csv":   func(w io.Writer) { memoryTable(w, 3000, 4, 0) },
 	"hundred.csv":  func(w io.Writer) { memoryTable(w, 3000, 4, 100) },
 	"thousand.csv": func(w io.Writer) { memoryTable(w, 4000, 4, 1000) },
@@ -120,7 +120,7 @@ var memoryData = map[string]func(io.Writer){
 	},
 }
 
-// memoryMore has the memoryCases that the short form of the tests leaves out. The other 6 cases cover most of what
+// memoryMore holds the memoryCases that the short form of the tests leaves out. The other 6 cases cover most of what
 // they do.
 var memoryMore = []string{
 	"a search", "sparse, folds", "many classes, folds", "wide, structured", "svm of many classes", "features found",

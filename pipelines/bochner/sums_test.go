@@ -77,7 +77,7 @@ var sumsCases = []sumsCase{
 	{"embedding", "x,y,l", pointRow, "embed --features 60 --components 3"},
 }
 
-// sumsMore has the sumsCases that the short form of the tests leaves out. The other cases cover most of what they do.
+// sumsMore holds the sumsCases that the short form of the tests leaves out. The other cases cover most of what they do.
 var sumsMore = []string{
 	"grid 8, one lambda", "linear", "regression with C", "copies with weights", "types", "learned features",
 }

@@ -210,7 +210,7 @@ func TestMistakesAboutColumnsAreNamed(t *testing.T) {
 			[]string{"--schema", "s.yaml", "--numeric", "x1"}},
 		"a decimal separator": {table, "", 2, []string{"the fraction of a number begins with a point or a comma"},
 			[]string{"--label", "y", "--decimal", ";"}},
-		"too few levels": {table, "", 2, []string{"--max_levels must be between 0 and"},
+		"too few levels": {table, "", 2, []string{"--max_levels must be 0 to"},
 			[]string{"--label", "y", "--max_levels", "-1"}},
 		"unknown column": {table, "", 2, []string{`numeric: no column "x3"`, "have x1, x2, y"},
 			[]string{"--label", "y", "--numeric", "x3"}},

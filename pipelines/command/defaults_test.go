@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// jobDefaults has the options with which a Go program starts, for each command: those of a constructor, or the
+// jobDefaults holds the options with which a Go program starts, for each command: those of a constructor, or the
 // zero value.
 var jobDefaults = map[string]any{
 	"align": new(options.NewAlign()), "ask": new(options.NewAsk()), "embed": new(options.NewEmbed()),

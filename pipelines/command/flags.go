@@ -71,13 +71,13 @@ func optionOf(f *pflag.Flag) *option.Option {
 	return new(option.Option)
 }
 
-// showOnly has --help of a command show only these flags.
+// showOnly makes --help of a command show only these flags.
 func showOnly(cmd *cobra.Command, names string) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { optionOf(f).Common = false })
 	showAlso(cmd, names)
 }
 
-// showAlso has --help of a command show these flags, too.
+// showAlso makes --help of a command show these flags, too.
 func showAlso(cmd *cobra.Command, names string) {
 	for _, name := range flagNames(cmd, names) {
 		optionOf(cmd.Flags().Lookup(name)).Common = true
@@ -273,7 +273,7 @@ func (f *learnerFlags) flags() []*option.Option {
 	return append(name, inGroup("Learner", f.options.Options)...)
 }
 
-// chosen returns the options of the learner that the flags name. finds says whether features are
+// chosen returns the options of the learner that the flags name. If finds is true, features are
 // learned in rounds, which allows the options of rounds.
 func (f *learnerFlags) chosen(finds bool) (iterative.Options, error) {
 	l, err := iterative.Lookup(f.Name)

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
-// foreignFlags maps names of flags in other programs, mostly scikit-learn, to ours. A note says how
+// foreignFlags maps names of flags in other programs, mostly scikit-learn, to ours. Notes describe how
 // the two differ.
 var foreignFlags = map[string]struct{ Flag, Note string }{
 	"alpha":            {"lambda", "lambda = alpha/n, where n is the number of rows"},

@@ -131,6 +131,7 @@ func spoolStdin(ctx context.Context, in io.Reader) (name string, remove func() e
 	return name, remove, nil
 }
 
+// spool copies standard input, at most maxStdin bytes, to a file.
 func spool(name string, in io.Reader) error {
 	file, err := os.Create(name)
 	if err != nil {

@@ -203,7 +203,7 @@ func writeJSON(w io.Writer, v any) error {
 func Root() *cobra.Command { return newRoot() }
 
 // templateArgs returns the command line that does the job of cmd on one worker: the given flags,
-// except for those that say where the job runs.
+// except for flags of the runner.
 func templateArgs(cmd *cobra.Command, args []string) []string {
 	line := append([]string{cmd.Name()}, args...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {

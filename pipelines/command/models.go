@@ -39,15 +39,15 @@ type changeFlags struct {
 
 func modelsCommand() *cobra.Command {
 	var o struct {
-		registry.Registry
+		Models string `flag:"models,common" group:"Model and output" placeholder:"DIR" help:"Directory of models."`
 		changeFlags
 		LogFlags
 		Model  string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Model of that directory: its name, path or alias."`
 		Events int    `flag:"events" group:"Model and output" help:"Number of events that history prints; 0 prints all."`
 	}
 	cmd := newCommand("models", &o, func(cmd *cobra.Command, args []string) (io.WriterTo, error) {
-		ctx := cmd.Context()
-		s, err := o.State(ctx)
+		ctx, r := cmd.Context(), registry.Registry{Dir: o.Models}
+		s, err := r.State(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -57,10 +57,10 @@ func modelsCommand() *cobra.Command {
 		action := args[0]
 		switch action {
 		case "list":
-			return o.List(ctx)
+			return r.List(ctx)
 		case "history":
-			events, err := o.History(ctx, o.Events)
-			return &registry.Events{Dir: o.Dir, Events: events}, err
+			events, err := r.History(ctx, o.Events)
+			return &registry.Events{Dir: r.Dir, Events: events}, err
 		}
 		change := registry.Change{By: o.By, Why: o.Why, Command: commandLine(cmd, action)}
 		switch o.Expect {
@@ -72,17 +72,17 @@ func modelsCommand() *cobra.Command {
 		}
 		model := o.Model // o.Model is the value of the flag
 		if model != "" {
-			if model, err = o.Name(ctx, model); err != nil {
+			if model, err = r.Name(ctx, model); err != nil {
 				return nil, err
 			}
 		}
 		switch {
 		case action == "rollback":
-			return o.Rollback(ctx, model, change)
+			return r.Rollback(ctx, model, change)
 		case model == "":
-			return nil, exit.Usagef("models promote: no model: name one of %s with --model", o.Dir)
+			return nil, exit.Usagef("--model is missing: name a model of %s", r.Dir)
 		}
-		return o.Promote(ctx, model, change)
+		return r.Promote(ctx, model, change)
 	})
 	cmd.Args, cmd.ValidArgs = oneArgument("an action", modelsActions), modelsActions
 	return cmd

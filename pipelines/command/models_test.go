@@ -71,8 +71,8 @@ func TestModelsAreReadByAlias(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	for want, args := range map[string][]string{
-		"no directory of models": {"list"}, "no model: name one": {"promote", "--models",
-			all}, `unknown action "demote"`: {"demote"},
+		"--models is missing": {"list"}, "--model is missing: name a model of": {"promote", "--models", all},
+		`unknown action "demote"`: {"demote"},
 	} {
 		if code, _, stderr := execute(append([]string{"models"}, args...)...); code != 2 || !strings.Contains(stderr, want) {
 			t.Errorf("%v: code %d: %s", args, code, stderr)

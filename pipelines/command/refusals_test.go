@@ -104,7 +104,7 @@ func TestUnsupportedLearnedFeaturesAreRejected(t *testing.T) {
 		{slices.Concat(train, []string{"--frequencies", "model"}),
 			"--frequencies cannot be used with --kernel gaussian; it is an option of harmonic, learned", 2},
 		{slices.Concat(train, []string{"--kernel", "learned", "--task", "regression"}),
-			"features are learned for classification", 2},
+			"needs classes, but the labels are numbers (see --task)", 2},
 		{slices.Concat(train, []string{"--kernel", "learned", "--preset", "papers"}), `did you mean "paper"?`, 2},
 		{slices.Concat(train, []string{"--kernel", "learned", "--align", "lkrf", "--features", "20", "--proposals", "3"}),
 			"--proposals 3: fewer than the 10", 2},

@@ -60,7 +60,7 @@ const notRetrained = "work resume"
 func parseDay(text string, now time.Time) (string, error) {
 	switch now = now.UTC(); text {
 	case "":
-		return "", exit.Usagef("no day to work for: name it with --day, such as --day %s", now.Format(time.DateOnly))
+		return "", exit.Usagef("--day is missing: name the day, such as --day %s", now.Format(time.DateOnly))
 	case "today":
 		return now.Format(time.DateOnly), nil
 	case "yesterday":

@@ -11,13 +11,13 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
-// texts has a file for each command. The first line is the usage and the second a summary. After an
+// texts holds a file for each command. The first line is the usage and the second a summary. After an
 // empty line comes the long text, and after the line "Examples:" the examples.
 //
 //go:embed help/*.txt
 var texts embed.FS
 
-// fieldTexts has the help of options without a tag help: the first paragraph of the comment of each
+// fieldTexts holds the help of options without a tag help: the first paragraph of the comment of each
 // field, after a line with its option.Option.Field.
 //
 //go:generate env UPDATE_GOLDEN=1 go test -vet=off -run CLI .

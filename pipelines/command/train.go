@@ -35,7 +35,7 @@ func trainCommand() *cobra.Command {
 	return newCommand("train", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		if o.Model == "" && !o.Plan {
 			if len(o.Data.Files) == 0 {
-				return nil, exit.Usagef("no data: give files with --data or without, as in bochner train table.csv --label y")
+				return nil, exit.Usagef("--data is missing: name files, as in bochner train table.csv --label y")
 			}
 			o.Model = defaultModel(o.Data.Files, o.Data.As)
 			if o.Model == "" {

@@ -28,7 +28,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-// Engine says where and how pipelines run.
+// Engine holds the options for running pipelines: the runner, its readers and their threads and memory.
 type Engine struct {
 	// Apache Beam runner: direct (this process), universal or flink (a job server at --endpoint),
 	// dataflow (Google Cloud). See bochner help runner.
@@ -184,8 +184,7 @@ func (l jobLogger) Log(ctx context.Context, severity beamlog.Severity, depth int
 // isNoise reports whether a warning needs no line: it repeats the job's error or is listed in noise.
 func isNoise(message string) bool {
 	_, reported := fault.Find(errors.New(message))
-	return reported ||
-		slices.ContainsFunc(noise, func(n string) bool { return strings.Contains(message, n) })
+	return reported || slices.ContainsFunc(noise, func(n string) bool { return strings.Contains(message, n) })
 }
 
 // noise has parts of Beam's warnings that tell users nothing.
@@ -208,7 +207,7 @@ type Runner interface {
 	Run(ctx context.Context, e Engine, p *beam.Pipeline) error
 }
 
-// About has the properties of a runner that jobs need.
+// About holds the properties of a runner that jobs need.
 type About struct {
 	Name    string // value of Engine.Runner
 	Readers int    // default number of parallel readers

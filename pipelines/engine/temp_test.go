@@ -91,7 +91,7 @@ func TestConcurrentJobsKeepTheirTemporaryDirectories(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
-			for range campaign.Of(40, 400) {
+			for range campaign.Pick(40, 400) {
 				dir, remove, err := NewTemp(jobtest.Ctx)
 				if err != nil {
 					t.Error(err)

@@ -1,4 +1,3 @@
-// Package exit defines the errors that jobs return. Each kind is a type, and CodeOf returns its exit code.
 package exit
 
 import (
@@ -137,7 +136,7 @@ type RunnerError struct {
 func (e *RunnerError) Error() string { return fmt.Sprintf("pipelines: runner %s: %v", e.Runner, e.Err) }
 func (e *RunnerError) Unwrap() error { return e.Err }
 
-// faultCodes has the exit codes of faults that workers report. Other faults have CodeFailed.
+// faultCodes holds the exit codes of faults that workers report. Other faults have CodeFailed.
 var faultCodes = map[fault.Kind]Code{
 	fault.Data: CodeData, fault.Place: CodeData, fault.Storage: CodeStorage,
 	fault.Damaged: CodeStorage, fault.Model: CodeModel, fault.Crash: CodeCrash,

@@ -6,13 +6,13 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// Ask says which question to answer, and from which sums.
+// Ask holds the options of pipelines.Ask: the question and the sums.
 type Ask struct {
 	Question  Question
 	Selection `group:"Model and output"`
 	AskLimits `group:"Comparison"`
 
-	// Lambda says how λ is chosen; the recipe has the defaults.
+	// Lambda holds the options for λ; the recipe has the defaults.
 	Lambda Lambda `group:"Learner" omit:"Folds,Select"`
 
 	// HTML file for a report with the tables and the plot.
@@ -46,11 +46,11 @@ const (
 	QuestionMatrix   Question = "matrix"   // trains on each group, and predicts each
 	QuestionCurve    Question = "curve"    // trains on the last 1, 2, 4, … dates, and on as many in random order
 	QuestionWindow   Question = "window"   // compares windows and half-lives
-	QuestionWorth    Question = "worth"    // leaves out each group, and says what it adds to R²
+	QuestionWorth    Question = "worth"    // leaves out each group, to find what it adds to R²
 	QuestionBisect   Question = "bisect"   // finds the first date that lowers R² for good
 )
 
-// Selection says which sums to use, and what their labels mean.
+// Selection selects sums, and describes what their labels mean.
 type Selection struct {
 	SumDirs
 
@@ -72,7 +72,7 @@ type Selection struct {
 	Recipe string `flag:"recipe,common" placeholder:"DIR"`
 }
 
-// AskLimits has the options of single questions.
+// AskLimits holds the options of single questions.
 type AskLimits struct {
 	// Train the models of backtest on this many dates before each date; 0 is all.
 	Dates int `flag:"train_dates,common"`

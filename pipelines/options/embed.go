@@ -4,7 +4,7 @@ import (
 	"github.com/bochner-ml/bochner/models/pca"
 )
 
-// Embed says which data to embed, and how.
+// Embed holds the options of pipelines.Embed.
 type Embed struct {
 	Prepare            `omit:"Split,Room"`
 	pca.LearnerOptions `group:"Learner"`

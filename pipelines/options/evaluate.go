@@ -2,7 +2,7 @@ package options
 
 import "github.com/bochner-ml/bochner/io/dataset"
 
-// CompareKernel says which kernel to compare with its features, and on which rows.
+// CompareKernel holds the options of pipelines.CompareKernel: a kernel, its features and rows.
 type CompareKernel struct {
 	Prepare `omit:"Split,Room"`
 	// Numbers of features, separated by commas; replaces --features.
@@ -21,7 +21,7 @@ type CompareKernel struct {
 // NewCompareKernel returns the defaults of the command.
 func NewCompareKernel() CompareKernel { return defaults[CompareKernel]() }
 
-// CompareModels says which models to compare, and on which data.
+// CompareModels holds the options of pipelines.CompareModels: the models and the data.
 type CompareModels struct {
 	// Directory of the model in use, or an alias such as DIR@champion (see bochner models --help).
 	Champion string `flag:"champion,common" group:"Model and output" placeholder:"DIR"`
@@ -53,7 +53,7 @@ type CompareModels struct {
 	Job Job `group:"Job"`
 }
 
-// Evaluate says which model to evaluate, and on which data.
+// Evaluate holds the options of pipelines.Evaluate: the model and the data.
 type Evaluate struct {
 	// Directory of the model, or an alias such as DIR@champion (see bochner models --help).
 	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR"`
@@ -91,7 +91,7 @@ type Evaluate struct {
 	Job Job `group:"Job"`
 }
 
-// VerifyOptimum says of which svm model to verify the certificate. Data must be its training data.
+// VerifyOptimum holds the options of pipelines.VerifyOptimum: an svm model and its training data.
 type VerifyOptimum struct {
 	// Directory of the model, or an alias such as DIR@champion (see bochner models --help).
 	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR"`
@@ -101,7 +101,7 @@ type VerifyOptimum struct {
 	Job            Job     `group:"Job"`
 }
 
-// Report says which model to report on.
+// Report holds the options of pipelines.Report.
 type Report struct {
 	Model string          // directory of the model, or an alias
 	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,ID,Time"`
@@ -116,7 +116,7 @@ type Report struct {
 	Job Job `group:"Job"`
 }
 
-// TwoSample says which two tables to compare, and in which features.
+// TwoSample holds the options of pipelines.TwoSample: two tables and the features in which they are compared.
 type TwoSample struct {
 	A, B string // names or patterns of the files of the two tables; Data names none
 

@@ -4,7 +4,7 @@ import (
 	"io"
 )
 
-// Export says which model to write for other programs.
+// Export holds the options of pipelines.Export.
 type Export struct {
 	// Directory of a model, or an alias such as DIR@champion.
 	Model string `flag:"model,common" group:"Model and output" placeholder:"DIR"`

@@ -1,6 +1,6 @@
 package options
 
-// Generate says which sample data to generate.
+// Generate holds the options of pipelines.Generate.
 type Generate struct {
 	Set string // name of a synthetic.Set
 	// Number of rows.

@@ -6,7 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 )
 
-// Job has the options of all jobs over data. None of them changes results.
+// Job holds the options of all jobs over data. None of them changes results.
 type Job struct {
 	Engine engine.Engine `group:"Job"`
 

@@ -2,7 +2,7 @@ package options
 
 import "github.com/bochner-ml/bochner/models/iterative"
 
-// Game says how features are learned from labels.
+// Game holds the options for learning features from labels.
 type Game struct {
 	// How the frequencies of --kernel learned are learned: game, or lkrf, which weights drawn
 	// frequencies. Both include frequencies of one or two columns that agree with the labels far
@@ -97,7 +97,7 @@ const (
 	PickDraw Pick = "draw"
 )
 
-// Align says which features to learn, and from which labelled data.
+// Align holds the options of pipelines.Align: the features to learn and the labelled data.
 type Align struct {
 	Prepare `omit:"Split,Room"` // Kernel is learned or harmonic
 	Learned Game                `group:"Learned features"`

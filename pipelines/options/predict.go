@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// Predict says which model to apply, and to which data.
+// Predict holds the options of pipelines.Predict: the model and the data.
 type Predict struct {
 	// Directory of the model, or an alias such as DIR@champion (see bochner models --help).
 	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR"`
@@ -35,7 +35,7 @@ type Predict struct {
 	Job Job `group:"Job"`
 }
 
-// Content has the options of what is written for each row, and in which format.
+// Content holds the options of what is written for each row, and in which format.
 type Content struct {
 	// Format of the predictions: {values}.
 	Format string `flag:"out_format,common" default:"csv" placeholder:"NAME"`
@@ -76,7 +76,7 @@ type Content struct {
 	Digest bool `flag:"model_digest"`
 }
 
-// Explain says which prediction to explain.
+// Explain holds the options of pipelines.Explain: the model and the row.
 type Explain struct {
 	// Directory of the model, or an alias such as DIR@champion.
 	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR"`
@@ -89,7 +89,7 @@ type Explain struct {
 // NewExplain returns the defaults of the command.
 func NewExplain() Explain { return defaults[Explain]() }
 
-// Featurize says which features to write, and for which data.
+// Featurize holds the options of pipelines.Featurize: the recipe and the data.
 type Featurize struct {
 	Prepare `omit:"Split,Room"`
 
@@ -107,7 +107,7 @@ type Featurize struct {
 // NewFeaturize returns the defaults of the command.
 func NewFeaturize() Featurize { return defaults[Featurize]() }
 
-// InspectData says which data to describe.
+// InspectData holds the options of pipelines.InspectData.
 type InspectData struct {
 	Data  dataset.Options `group:"Data"`
 	Types Types           `group:"Columns of tables"`
@@ -118,8 +118,8 @@ type InspectData struct {
 	Job         Job    `group:"Job"`
 }
 
-// InspectModel says which model to describe. If Data names files, the effects of columns on predictions are
-// measured on their rows.
+// InspectModel holds the options of pipelines.InspectModel. If Data names files, the effects of columns on
+// predictions are measured on their rows.
 type InspectModel struct {
 	Model          string // directory of the model, or an alias
 	Data           dataset.Options
@@ -128,7 +128,7 @@ type InspectModel struct {
 	Job            Job
 }
 
-// Messages says how a stream receives messages.
+// Messages holds the options for streams of messages.
 type Messages struct {
 	// With --stream of messages: largest number of messages that are received and not yet
 	// acknowledged, within 64 MiB in all; the service holds the others back.
@@ -151,11 +151,11 @@ type Messages struct {
 	Copy []string `flag:"copy_attributes" list:"commas"`
 }
 
-// PredictStream says which model to apply to files as they appear, or to messages. For messages, Data is one
-// subscription or topic, and Out and Dead are directories or topics; the options for files then apply to
-// messages.
+// PredictStream holds the options of pipelines.PredictStream: the model, and the files or messages. For messages,
+// Data is one subscription or topic, and Out and Dead are directories or topics; the options for files then apply
+// to messages.
 type PredictStream struct {
-	// Predict has the options of a batch, except that Model is looked up again while the stream runs, Out
+	// Predict holds the options of a batch, except that Model is looked up again while the stream runs, Out
 	// may have predictions of an earlier run, and Join and MaxDrift are not supported.
 	Predict
 

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// Prepare says which data to read, how rows become features, and what the labels are.
+// Prepare holds the options for data, labels and features.
 type Prepare struct {
 	Data dataset.Options `group:"Data"`
 
@@ -53,7 +53,7 @@ func (o Prepare) LearnedDir() string {
 	return ""
 }
 
-// Split says which columns assign rows to folds. With the zero value the content of the rows does.
+// Split names the columns that assign rows to folds. With the zero value the content of the rows does.
 type Split struct {
 	// Columns, separated by commas, that together name the group of a row, such as a patient or a
 	// machine. Rows of a group are held out together, so held-out figures are for new groups. The
@@ -98,7 +98,7 @@ func (s Split) Into(o *dataset.Options) {
 	o.Group, o.Fold, o.Keys = s.Group, s.Fold, schema.Role(s.By())
 }
 
-// Types has the options for the types of columns, which are given by name, position or pattern. Other types are
+// Types holds the options for the types of columns, which are given by name, position or pattern. Other types are
 // inferred from the data.
 type Types struct {
 	// Columns of numbers, by name, position or pattern; rows with other texts there cannot be used.

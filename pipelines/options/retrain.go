@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// RetrainData says which data to retrain on, and for which day.
+// RetrainData holds the options of a retraining that concern its days: data, sums, window, held-out rows and drift.
 type RetrainData struct {
 	// Directory of models.
 	Models string `flag:"models,common" group:"Model and output" placeholder:"DIR"`
@@ -46,7 +46,7 @@ type RetrainData struct {
 	// champion); or a number of days such as 400d (needed, and all of the last 400 days).
 	KeepSums KeptSums `flag:"keep_sums,common" group:"Retraining" placeholder:"DAYS"`
 
-	// Settings has all other settings that the models depend on. It is hashed into their names.
+	// Settings holds all other settings that the models depend on. It is hashed into their names.
 	Settings string
 
 	Author
@@ -62,8 +62,8 @@ type Author struct {
 	By string `flag:"who" group:"Model and output" placeholder:"TEXT"`
 }
 
-// Window says on how many days of data a model is trained. Its text is 90d, "" for all days, or auto, with
-// which the number is chosen every night; auto up to 365d bounds it.
+// Window is the number of last days on which a model is trained. Its text is 90d, "" for all days, or auto,
+// with which the number is chosen every night; auto up to 365d bounds it.
 type Window struct {
 	Auto bool
 	Days int // number of days up to the day of the run; 0 means all
@@ -97,8 +97,8 @@ func (w *Window) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// KeptSums says which sums a retraining keeps. Its text is all, the zero value; needed; or 90d, for needed sums
-// and all of the last 90 days.
+// KeptSums selects the sums that a retraining keeps. Its text is all, the zero value; needed; or 90d, for needed
+// sums and all of the last 90 days.
 type KeptSums struct {
 	Prune bool // remove sums that are not needed
 	Days  int  // but keep all of this many last days
@@ -134,11 +134,11 @@ func (k *KeptSums) UnmarshalText(text []byte) error {
 // NoGate as a PairedGate promotes a new model whatever its difference from the champion.
 const NoGate = "none"
 
-// Retrain says what to retrain, and when a new model becomes champion.
+// Retrain holds the options of pipelines.Retrain: data, training, and when a new model becomes champion.
 type Retrain struct {
 	RetrainData
 
-	// Train has the options of the training runs, except for the data and the model.
+	// Train holds the options of the training runs, except for the data and the model.
 	Train Train `group:"" omit:"Recipe,Model,Intervals"`
 
 	// Condition on a score of the new model, such as accuracy>=0.95 (see evaluate). Several are

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Serve says which model to serve, where, and within which limits.
+// Serve holds the options of pipelines.Serve: the model, the address and limits.
 type Serve struct {
 	// Directory of the model, or an alias such as DIR@champion (see bochner models --help).
 	Model string `flag:"model,common" group:"Model and output" placeholder:"DIR"`
@@ -32,7 +32,7 @@ type Serve struct {
 // NewServe returns the defaults of the command.
 func NewServe() Serve { return defaults[Serve]() }
 
-// Access says where a server listens, and who may use it.
+// Access holds the address of a server, and who may use it.
 type Access struct {
 	// Address to listen on. An address that other machines can reach needs --token_file or --insecure.
 	Listen string `flag:"listen,common" default:"127.0.0.1:8080" placeholder:"ADDRESS"`

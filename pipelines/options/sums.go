@@ -6,7 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 )
 
-// Sum says which rows to sum, and by which recipe.
+// Sum holds the options of pipelines.Sum: the rows and the recipe.
 type Sum struct {
 	// Directory of the model whose recipe is used, or an alias such as DIR@champion.
 	Recipe string          `flag:"recipe" group:"Model and output" placeholder:"DIR"`
@@ -36,11 +36,11 @@ type Sum struct {
 	Job Job `group:"Job"`
 }
 
-// Fit says which sums to fit a model to, and how.
+// Fit holds the options of pipelines.Fit.
 type Fit struct {
 	SumDirs `group:"Model and output"`
 
-	// Lambda says how λ is chosen; the recipe has the defaults. The recipe determines the folds.
+	// Lambda holds the options for λ; the recipe has the defaults. The recipe determines the folds.
 	Lambda Lambda `group:"Learner" omit:"Folds"`
 
 	// Probabilities from scores: none, or platt, a sigmoid per class. Its shape comes from the recipe
@@ -71,20 +71,20 @@ type Fit struct {
 	Job Job `group:"Job"`
 }
 
-// AddSums says which sums to add and to subtract.
+// AddSums holds the options of pipelines.AddSums.
 type AddSums struct {
 	SumDirs
 	Out string // directory to create
 	Job Job
 }
 
-// ForgottenRows says which rows a model forgets, and which sums have them.
+// ForgottenRows selects the rows that a model forgets, and the sums that contain them.
 type ForgottenRows struct {
 	// Directory of the model, or an alias such as DIR@champion.
 	Model   string `flag:"model,common" group:"Model and output" placeholder:"DIR"`
 	SumDirs `group:"Model and output"`
 
-	// Data has the rows with their labels, as in the training data.
+	// Data holds the rows with their labels, as in the training data.
 	Data dataset.Options `group:"Data" omit:"Columns,Drop,Time"`
 
 	// File with the ids of rows to forget, one on each line, or - for standard input: only these rows
@@ -101,7 +101,7 @@ type ForgottenRows struct {
 	Job Job `group:"Job"`
 }
 
-// Forget says which model forgets which rows, and what to create.
+// Forget holds the options of pipelines.Forget.
 type Forget struct {
 	ForgottenRows
 
@@ -115,7 +115,7 @@ type Forget struct {
 	Certificate string `flag:"certificate" group:"Model and output" placeholder:"FILE"`
 }
 
-// VerifyForgotten says which certificate of Forget to verify. Model is the model without the rows, and the sums
+// VerifyForgotten holds the options of pipelines.VerifyForgotten. Model is the model without the rows, and the sums
 // are the original ones.
 type VerifyForgotten struct {
 	ForgottenRows
@@ -124,7 +124,7 @@ type VerifyForgotten struct {
 	Certificate string `flag:"certificate" group:"Model and output" placeholder:"FILE"`
 }
 
-// PruneSums says which directories of sums to remove.
+// PruneSums holds the options of pipelines.PruneSums.
 type PruneSums struct {
 	// Patterns of directories of sums.
 	Sums []string `flag:"sums,common" group:"Model and output" list:"commas" placeholder:"DIRS"`
@@ -145,7 +145,7 @@ type PruneSums struct {
 	Log  io.Writer // notes; nil discards them
 }
 
-// AuditSums says which sums to compare with which rows, and which model to compare with the sums.
+// AuditSums holds the options of pipelines.AuditSums: sums, their rows and a model that was fitted to them.
 type AuditSums struct {
 	SumDirs
 	Model          string          // directory or alias; "" for none

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// Train says what model to train, and on which data.
+// Train holds the options of pipelines.Train.
 type Train struct {
 	Prepare
 
@@ -28,13 +28,13 @@ type Train struct {
 	Model string `flag:"model,common" group:"Model and output" placeholder:"DIR"`
 	Reporting
 
-	// Learner has the options of the learner, such as a *svm.LearnerOptions; nil is ridge.
+	// Learner holds the options of the learner, such as a *svm.LearnerOptions; nil is ridge.
 	Learner  iterative.Options
 	Lambda   Lambda `group:"Learner"`
 	Decision `group:"Learner"`
 
-	// Learned says how the features of the kernels learned and harmonic are learned. It is not used if Kernel
-	// names a directory with them.
+	// Learned holds the options for learning the features of the kernels learned and harmonic. It is not used
+	// if Kernel names a directory with them.
 	Learned Game `group:"Learned features" omit:"Running"`
 
 	// How to choose what flags do not set: auto (searches the view of the columns, kernel, width,
@@ -45,7 +45,7 @@ type Train struct {
 	// "" is auto. If a search does not apply, a note says why, and the model is as with none.
 	Search Search `flag:"search,common" group:"Features" default:"auto" values:"auto,none"`
 
-	// Size says how the number of features is chosen. The kernel's number is the largest.
+	// Size holds the options for the choice of the number of features. The kernel's number is the largest.
 	Size Size `group:"Features"`
 
 	// Kernels are the kernels that the search chooses from; the first is Kernel. The default is Kernel if it is
@@ -71,7 +71,7 @@ func (o Train) Iterative() iterative.LearnerOptions {
 	return l
 }
 
-// Search says whether features are searched for.
+// Search selects whether features are searched for.
 type Search string
 
 // Values of Train.Search.
@@ -80,7 +80,7 @@ const (
 	SearchAuto Search = "auto"
 )
 
-// Reporting says what a model directory has for people.
+// Reporting holds the options for the parts of a model directory that are for people.
 type Reporting struct {
 	// Whether to write report.html, a report in one HTML file, into the model directory: auto (yes) or
 	// none.
@@ -90,7 +90,7 @@ type Reporting struct {
 	Command string
 }
 
-// Reports says whether a model directory gets a report.
+// Reports selects whether a model directory gets a report.
 type Reports string
 
 // Values of Reporting.Report.
@@ -141,7 +141,7 @@ const (
 	CalibrationIsotonic Calibration = score.Isotonic
 )
 
-// Intervals says which prediction intervals are measured.
+// Intervals selects the prediction intervals that are measured.
 type Intervals string
 
 // Values of Decision.Intervals.
@@ -151,7 +151,7 @@ const (
 	IntervalsNone   Intervals = "none"
 )
 
-// Lambda says which values of the regularisation λ to try, and how to choose among them.
+// Lambda holds the values of the regularisation λ to try, and the options for the choice among them.
 type Lambda struct {
 	// Regularisation λ, relative to the mean loss: a number, several separated by commas, or auto. Of
 	// several, the one with the smallest held-out error is chosen. auto tries powers of ten: for ridge
@@ -193,7 +193,7 @@ func (l Lambda) Selects() bool { return l.Select != "" && l.Select != SelectMSE 
 // Auto reports whether neither λ nor C was given.
 func (l Lambda) Auto() bool { return l.C == 0 && len(l.Path) == 0 }
 
-// Size says how the number of features is chosen. The zero value leaves the number as given.
+// Size holds the options for the choice of the number of features. The zero value leaves the number as given.
 type Size struct {
 	// Choose the number of features: train with 512, 1024, … up to --features (16384 if that is not
 	// given) as long as doubling them reduces the held-out squared error by this share, such as 0.1%
@@ -244,8 +244,9 @@ func (s *Share) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// TrainAndTest says what model to train, and on which rows it is then evaluated: the rows of files, or a share
-// of the rows of Data. Training does not read them. NewTrain returns the defaults of Train.
+// TrainAndTest holds the options of pipelines.TrainAndTest: what to train, and the rows on which the model is then
+// evaluated. These are the rows of files, or a share of the rows of Data. Training does not read them. NewTrain
+// returns the defaults of Train.
 type TrainAndTest struct {
 	Train
 	TestFiles []string

@@ -17,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Cluster says which machines of a cloud a training run needs, how many, and for how long, if they are as fast
-// as Rates assumes.
+// Cluster describes the machines of a cloud that a training run needs, how many, and for how long, if they are as
+// fast as Rates assumes.
 type Cluster struct {
 	Machine string `json:"machine_type"` // machine type of Compute Engine
 	CPUs    int    `json:"machine_cpus"` // virtual
@@ -31,7 +31,7 @@ type Cluster struct {
 	saves  int64 // number of times that a reader stores its sums before they are complete
 }
 
-// ClusterUse says how a job uses the machines of a cluster.
+// ClusterUse describes how a job uses the machines of a cluster.
 type ClusterUse struct {
 	Workers        int `json:"workers"`
 	Threads        int `json:"threads_worker"` // readers that run at the same time on a worker
@@ -41,7 +41,7 @@ type ClusterUse struct {
 	WorkerBytes int64 `json:"worker_bytes,omitempty"`
 }
 
-// Times has times in seconds. They are 0 if the number of rows is unknown.
+// Times holds times in seconds. They are 0 if the number of rows is unknown.
 type Times struct {
 	Start  float64 `json:"seconds_start"`            // starting pipelines
 	Read   float64 `json:"seconds_read"`             // reading the data, in all passes
@@ -101,7 +101,7 @@ type work struct {
 	summing        float64 // share of the reading that is for sums
 }
 
-// rowWork has the work of passes over rows: reading, mapping, summing, steps of learners, and feature
+// rowWork holds the work of passes over rows: reading, mapping, summing, steps of learners, and feature
 // learning.
 type rowWork struct {
 	read, maps, sums, steps, search float64

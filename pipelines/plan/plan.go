@@ -90,7 +90,7 @@ type Model struct {
 	Whole      bool  `json:"looked_at_all"`  // the preview has all rows
 }
 
-// Decision says how scores become classes, and whether features are searched.
+// Decision describes how scores become classes, and whether features are searched.
 type Decision struct {
 	Calibrate options.Calibration `json:"calibrate,omitempty"` // how probabilities are computed
 	// Threshold is the score by which held-out rows choose a threshold between two classes; "" for none.
@@ -259,13 +259,13 @@ func tooWide(o spec.Options, seen *preview) string {
 	}
 	levels, fewer := "", ""
 	if seen.Levels > 0 {
-		levels = ", one for each level of a category,"
+		levels = ", one for each level of a category"
 		fewer = ", --max_levels, --encode count or target, --drop"
 	}
-	return fmt.Sprintf("a training would be refused: frequencies of %s for rows of %s%s take %s, more than %s; use "+
+	return fmt.Sprintf("training would be refused: the frequencies take %s, more than %s (%s, rows of %s%s); use "+
 		"--draw structured, fewer --features%s",
-		report.Counted(size.Features, "feature"), report.Counted(seen.Scaled, "number"), levels, report.Bytes(size.Map),
-		report.Bytes(size.Most), fewer)
+		report.Bytes(size.Map), report.Bytes(size.Most), report.Counted(size.Features, "feature"),
+		report.Counted(seen.Scaled, "number"), levels, fewer)
 }
 
 // WriteTo prints the plan for people.

@@ -48,7 +48,7 @@ type Event struct {
 	Command string `json:"command,omitempty"` // command that made the event
 }
 
-// Subject says which model an event is about, and how it changed the champion.
+// Subject holds the model that an event is about, and the champion before and after the event.
 type Subject struct {
 	Model    string `json:"model"`              // model that the event is about
 	Manifest string `json:"manifest,omitempty"` // checksum of its manifest

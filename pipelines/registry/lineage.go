@@ -12,14 +12,14 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 )
 
-// LineageFile is the name of the file in a model directory that says what the model was made from. The manifest
-// does not list it, so that equal models have equal manifests wherever their data was.
+// LineageFile is the name of the file of a model directory with its Lineage. The manifest does not list it, so that
+// equal models have equal manifests wherever their data was.
 const LineageFile = "lineage.json"
 
 // maxLineage is the largest lineage that is read, in bytes.
 const maxLineage = 64 << 20
 
-// Lineage says what a model was made from. Training jobs write neither the time of the run nor directories of
+// Lineage lists what a model was made from. Training jobs write neither the time of the run nor directories of
 // files on disk, so that lineages of equal files are equal. If the files on disk have more than 1 GiB in all,
 // their versions have the times at which they changed, so that lineages of copies differ. A retraining adds the
 // day, and the fields about the directory of models.
@@ -27,7 +27,7 @@ type Lineage struct {
 	Program string `json:"program"`       // version of the program that made it
 	Day     string `json:"day,omitempty"` // day of a retraining; "" for other models
 	Origins
-	// Drawn has the sources from which the recipe was drawn, if these are not Sources.
+	// Drawn holds the sources from which the recipe was drawn, if these are not Sources.
 	Drawn   []string `json:"drawn,omitempty"`
 	Sources []Source `json:"sources"` // training data, in order
 	HeldOut *Source  `json:"held_out,omitempty"`
@@ -38,7 +38,7 @@ type Lineage struct {
 	Seen      string   `json:"seen,omitempty"` // digest of all sources that existed
 }
 
-// Origins has the models that a model was made from.
+// Origins holds the models that a model was made from.
 type Origins struct {
 	// Recipe is the name of the model with the same recipe, if it is known. If the recipe was drawn for this
 	// model, it is the model itself or "", and Redrawn is the reason. RecipeSHA256 is the digest of the recipe, if

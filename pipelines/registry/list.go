@@ -39,7 +39,7 @@ type ListedModel struct {
 	Lambda   float64     `json:"lambda,omitempty"`
 }
 
-// List has the models of a directory with their aliases.
+// List holds the models of a directory with their aliases.
 type List struct {
 	Dir    string   `json:"models_dir"`
 	Models []Listed `json:"models"` // sorted by name

@@ -26,12 +26,11 @@ import (
 
 // Registry is a directory of models.
 type Registry struct {
-	// Directory of models.
-	Dir string           `flag:"models,common" group:"Model and output" placeholder:"DIR"`
+	Dir string
 	Now func() time.Time // nil is time.Now
 }
 
-// Change has what the history records about a change, and the champion that it requires.
+// Change holds what the history records about a change, and the champion that it requires.
 type Change struct {
 	By      string // who makes the change; "" is the user and the machine
 	Why     string
@@ -64,7 +63,7 @@ func (r Registry) State(ctx context.Context) (*models.Aliases, error) {
 
 func (r Registry) read(ctx context.Context) (*models.Aliases, []byte, error) {
 	if r.Dir == "" {
-		return nil, nil, exit.Usagef("no directory of models: name one with --models")
+		return nil, nil, exit.Usagef("--models is missing: name a directory of models")
 	}
 	s, data, err := models.ReadAliases(ctx, r.Dir)
 	if _, failed := errors.AsType[*storage.Error](err); err != nil && !failed {
@@ -119,7 +118,7 @@ func (r Registry) Name(ctx context.Context, model string) (string, error) {
 func (r Registry) Promote(ctx context.Context, model string, c Change) (*Event, error) {
 	return r.change(ctx, Promoted, model, c, func(s *models.Aliases) error {
 		if s.Champion == model {
-			return exit.Dataf("registry: %s is champion of %s already", model, r.Dir)
+			return exit.Dataf("registry: %s is already the champion of %s", model, r.Dir)
 		}
 		s.Promote(model)
 		return nil
@@ -143,9 +142,9 @@ func (r Registry) Rollback(ctx context.Context, model string, c Change) (*Event,
 	return r.change(ctx, RolledBack, model, c, func(s *models.Aliases) error {
 		switch {
 		case s.Champion == model:
-			return exit.Dataf("registry: %s is champion of %s already", model, r.Dir)
+			return exit.Dataf("registry: %s is already the champion of %s", model, r.Dir)
 		case s.Previous != model && !slices.Contains(s.Earlier, model):
-			return exit.Dataf("registry: %s was not champion of %s before; promote makes it so", model, r.Dir)
+			return exit.Dataf("registry: %s was never champion of %s; use promote", model, r.Dir)
 		}
 		for s.Champion != model {
 			s.Rollback()
@@ -180,56 +179,67 @@ func (r Registry) change(ctx context.Context, action Action, model string, c Cha
 	if err != nil {
 		return nil, err
 	}
-	e := &Event{ID: rand.Text(), Action: action,
-		Subject: Subject{Model: model, Manifest: m.SHA256, Gates: c.Gates,
-			Why: c.Why}, Day: c.Day, Command: c.Command, By: c.By}
+	e := &Event{ID: rand.Text(), Action: action, Subject: Subject{Model: model, Manifest: m.SHA256, Gates: c.Gates,
+		Why: c.Why}, Day: c.Day, Command: c.Command, By: c.By}
 	if e.By == "" {
 		e.By = who()
 	}
 	for try := 1; ; try++ {
-		s, old, err := r.read(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if try > 1 && r.recorded(ctx, s, e) {
-			return e, r.flushEvent(ctx, s, old) // the change was made, although the storage reported an error
-		}
-		if want := c.IfChampion; want.isSet && want.champion != s.Champion {
-			return nil, r.conflict(s, want.champion)
-		}
-		if old != nil {
-			if err := r.flushEvent(ctx, s, old); err != nil {
-				return nil, err
-			}
-		}
-		e.Number, e.From = s.Events+1, s.Champion
-		if err := edit(s); err != nil {
-			return nil, err
-		}
-		e.To, e.Time = s.Champion, r.now()
-		if s.Last, err = json.Marshal(e); err != nil {
-			return nil, err
-		}
-		s.Events = e.Number
-		data, err := s.Encode()
-		if err != nil {
-			return nil, err
-		}
-		err = storage.CompareAndSwap(ctx, storage.Join(r.Dir, models.AliasFile), old, data)
+		again, err := r.attempt(ctx, e, c.IfChampion, edit)
 		switch {
 		case err == nil:
-			return e, r.storeEvent(ctx, s)
-		case try == maxChanges:
+			return e, nil
+		case !again || try == maxChanges:
 			return nil, err
-		case !errors.Is(err, storage.ErrSwapped):
-			if now, _, readErr := r.read(ctx); readErr != nil || !r.recorded(ctx, now, e) {
-				return nil, err
-			}
-		case e.From != e.To && !c.IfChampion.isSet:
-			// If two processes promote without naming the champion that they replace, the second one gets an error.
-			c.IfChampion = ChampionIs(e.From)
 		}
 	}
+}
+
+// attempt applies edit to the aliases, unless an earlier attempt has made the change e. If the attempt fails,
+// again tells whether another one may succeed.
+func (r Registry) attempt(ctx context.Context, e *Event, want Precondition,
+	edit func(*models.Aliases) error) (again bool, err error) {
+	s, old, err := r.read(ctx)
+	if err != nil {
+		return false, err
+	}
+	if r.recorded(ctx, s, e) {
+		return false, r.flushEvent(ctx, s, old) // the change was made, although the storage reported an error
+	}
+	if e.From != e.To && !want.isSet {
+		// If two processes promote without naming the champion that they replace, the second one gets an error.
+		want = ChampionIs(e.From)
+	}
+	if want.isSet && want.champion != s.Champion {
+		return false, r.conflict(s, want.champion)
+	}
+	if old != nil {
+		if err := r.flushEvent(ctx, s, old); err != nil {
+			return false, err
+		}
+	}
+	e.Number, e.From = s.Events+1, s.Champion
+	if err := edit(s); err != nil {
+		return false, err
+	}
+	e.To, e.Time = s.Champion, r.now()
+	if s.Last, err = json.Marshal(e); err != nil {
+		return false, err
+	}
+	s.Events = e.Number
+	data, err := s.Encode()
+	if err != nil {
+		return false, err
+	}
+	err = storage.CompareAndSwap(ctx, storage.Join(r.Dir, models.AliasFile), old, data)
+	if err == nil {
+		return false, r.storeEvent(ctx, s)
+	}
+	if errors.Is(err, storage.ErrSwapped) {
+		return true, err
+	}
+	now, _, readErr := r.read(ctx)
+	return readErr == nil && r.recorded(ctx, now, e), err
 }
 
 // flushEvent stores the last event of aliases that were read from file. Their writer may have been stopped

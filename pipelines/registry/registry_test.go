@@ -123,9 +123,9 @@ func TestPromotionsAndRollbacksMoveTheAliases(t *testing.T) {
 	step("a  ", e, err)
 
 	e, err = r.Rollback(ctx, "d", Change{})
-	refused("d was not champion", 3, e, err)
+	refused("d was never champion", 3, e, err)
 	e, err = r.Promote(ctx, "a", Change{})
-	refused("a is champion", 3, e, err)
+	refused("a is already the champion", 3, e, err)
 	e, err = r.Promote(ctx, "b", Change{IfChampion: ChampionIs("c")})
 	refused("a is champion of "+r.Dir+" since ", 3, e, err)
 	e, err = r.Promote(ctx, "b", Change{IfChampion: ChampionIs("")})

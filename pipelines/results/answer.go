@@ -128,7 +128,7 @@ type AnswerRow struct {
 	Seen  bool   `json:"seen,omitempty"` // the recipe was drawn from some of its files
 }
 
-// Score says how good predictions are.
+// Score measures how good predictions are.
 type Score struct {
 	Rows float64 `json:"judged_rows"` // number of predicted rows, or the sum of their weights
 	// R2 is 1 − error/variance over all judged rows. It is negative if their mean would predict
@@ -156,7 +156,7 @@ func (i Interval) String() string {
 	return fmt.Sprintf("%.4f to %.4f", *i.Low, *i.High)
 }
 
-// Worth says how much a group contributes to R².
+// Worth is the contribution of a group to R².
 type Worth struct {
 	R2       float64 `json:"r2"` // R² of all groups − R² without the group; negative if the group does harm
 	Interval         // of R2
@@ -175,17 +175,17 @@ type Found struct {
 	MinR2    float64 `json:"min_r2"`
 }
 
-// Forgetting says how much of the past to train on next, and with which λ.
+// Forgetting is a choice of the dates to train on next, with their weights and λ, and its score.
 type Forgetting struct {
 	Span
 	Lambda float64 `json:"lambda"`
 	// Score is the score of the pairs of span and λ that are chosen on each date from earlier dates.
 	Score
-	// Hindsight has the best λ of each span over all judged dates. The best of these scores is optimistic.
+	// Hindsight holds the best λ of each span over all judged dates. The best of these scores is optimistic.
 	Hindsight []AnswerRow `json:"hindsight"`
 }
 
-// Span says which dates before a judged one a model is trained on: the last Window dates, 0 for all; or all
+// Span selects the dates before a judged one on which a model is trained: the last Window dates, 0 for all; or all
 // dates with weights 2^(−age/HalfLife), where age counts dates. The zero value means all dates.
 type Span struct {
 	Window   int     `json:"window,omitempty"`
@@ -203,12 +203,12 @@ func (s Span) String() string {
 	return "all dates"
 }
 
-// ChosenWindow says how many of the last dates to train on.
+// ChosenWindow is a choice of the number of last dates to train on.
 type ChosenWindow struct {
 	Dates int `json:"dates"` // number of dates to train on
 	Of    int `json:"of"`    // number of all dates
 	Days  int `json:"days"`  // the same window for retrain --window
-	// Chosen has the score of windows that are chosen anew on each date, and All the score of training on all dates.
+	// Chosen holds the score of windows that are chosen anew on each date, and All the score of training on all dates.
 	Chosen *Forgetting `json:"chosen"`
 	All    *Forgetting `json:"all"`
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
-// CompareModels compares two models on the same rows. Differences are the losses of the challenger minus
-// those of the champion: if they are positive, the challenger is worse.
+// CompareModels compares two models on the same rows. Differences are the losses of the challenger minus the
+// losses of the champion: if they are positive, the challenger is worse.
 type CompareModels struct {
 	Champion   ComparedModel      `json:"champion"`
 	Challenger ComparedModel      `json:"challenger"`
@@ -133,13 +133,13 @@ func (r *CompareModels) writeComparisons(b *bytes.Buffer) {
 type ComparedModel struct {
 	Model  string `json:"model"`
 	SHA256 string `json:"model_sha256"` // of its manifest
-	// Rule says how the model assigns classes, unless by the largest score or probability.
+	// Rule describes how the model assigns classes; "" for the largest score or probability.
 	Rule string `json:"rule,omitempty"`
 	// UnseenLabels are labels that are not classes of the model. They count as errors.
 	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
 }
 
-// RowsNeeded has the numbers of rows that a test needs to detect a difference of error rates with confidence
+// RowsNeeded holds the numbers of rows that a test needs to detect a difference of error rates with confidence
 // 95% and a power of 80%.
 type RowsNeeded struct {
 	Difference float64 `json:"difference"`

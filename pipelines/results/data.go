@@ -20,7 +20,7 @@ type InspectData struct {
 	Notes   []string        `json:"notes,omitempty"`   // on labels and columns
 	Schema  string          `json:"schema,omitempty"`  // the schema file that was created
 	Profile profile.Profile `json:"profile"`           // of the values of rows
-	// Classes says whether labels are classes by default, and not targets.
+	// Classes is true if labels are classes by default, and not targets.
 	Classes     bool                `json:"-"`
 	Description *schema.Description `json:"-"` // nil for formats without columns
 	Table       *schema.Table       `json:"-"` // nil for plain numbers

@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
-// Evaluate has the scores of a model.
+// Evaluate holds the scores of a model.
 type Evaluate struct {
 	Model string `json:"model"`
 	ScoredRows
@@ -24,16 +24,16 @@ type Evaluate struct {
 	Groups      []string `json:"groups,omitempty"`
 	Independent float64  `json:"independent_rows,omitempty"`
 	Unseen
-	// Slices has the scores for the values of columns.
+	// Slices holds the scores for the values of columns.
 	Slices []score.SliceReport `json:"slices,omitempty"`
 	// Probabilities is set for a classifier with probabilities.
 	Probabilities *ProbabilityReport `json:"probabilities,omitempty"`
-	// Intervals has the coverage of the intervals of each target, or of the sets of classes.
+	// Intervals holds the coverage of the intervals of each target, or of the sets of classes.
 	Intervals []IntervalReport `json:"intervals,omitempty"`
 	Threshold *Threshold       `json:"threshold,omitempty"` // set if predictions are decided by one
 	Gate      string           `json:"gate,omitempty"`      // conditions, all of which were met
 
-	// Curves has the ROC and precision-recall curves of classes, and WorstRows the rows with the largest losses.
+	// Curves holds the ROC and precision-recall curves of classes, and WorstRows the rows with the largest losses.
 	// They are set for a report only.
 	Curves    []score.Curve    `json:"-"`
 	WorstRows []score.WorstRow `json:"-"`
@@ -129,17 +129,17 @@ type ScoredRows struct {
 	Weights *models.RowWeights `json:"weights,omitempty"`
 }
 
-// Scores has the scores of the rows.
+// Scores holds the scores of the rows.
 type Scores struct {
 	Classes *score.ClassReport  `json:"classes,omitempty"` // for a classifier
 	Targets *score.TargetReport `json:"targets,omitempty"` // for a regression with one target
-	// ByTarget has the scores of several targets, in the order of the model's outputs. MeanR2 is the mean of their
+	// ByTarget holds the scores of several targets, in the order of the model's outputs. MeanR2 is the mean of their
 	// R², nil if one of them is not defined.
 	ByTarget []TargetReport `json:"by_target,omitempty"`
 	MeanR2   *float64       `json:"mean_r2,omitempty"`
 }
 
-// TargetReport has the scores of one of several targets.
+// TargetReport holds the scores of one of several targets.
 type TargetReport struct {
 	Target string `json:"target"`
 	score.TargetReport
@@ -147,10 +147,10 @@ type TargetReport struct {
 
 // Unseen describes labels that are not classes of the model.
 type Unseen struct {
-	// UnseenLabels has the labels that are not classes of the model, the most frequent first.
+	// UnseenLabels holds the labels that are not classes of the model, the most frequent first.
 	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
-	// UnseenHint says how they differ from classes of the model, and which flag helps, if they all differ in the
-	// same way.
+	// UnseenHint describes how they differ from classes of the model, and which flag helps, if they all differ in
+	// the same way.
 	UnseenHint string `json:"unseen_hint,omitempty"`
 }
 
@@ -176,7 +176,7 @@ func UnseenText(list []UnseenLabel) string {
 	return b.String()
 }
 
-// ProbabilityReport says how good the probabilities of a model are.
+// ProbabilityReport measures how good the probabilities of a model are.
 type ProbabilityReport struct {
 	score.ReliabilityReport
 	// NotFinite counts the rows that are excluded because their scores are not finite.
@@ -210,7 +210,7 @@ func (r *ProbabilityReport) Table() table.Table {
 	return t
 }
 
-// IntervalReport says how often intervals or sets of classes contain the true value.
+// IntervalReport measures how often intervals or sets of classes contain the true value.
 type IntervalReport struct {
 	Target string `json:"target,omitempty"` // name of one of several targets
 	score.CoverageReport
@@ -244,7 +244,7 @@ func (i *IntervalReport) write(w io.Writer, classes bool) {
 	}
 }
 
-// Report says where the report is.
+// Report is the result of the job Report: the file with the report, and scores on the data.
 type Report struct {
 	Model string    `json:"model"`
 	File  string    `json:"file"`

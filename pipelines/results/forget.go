@@ -59,7 +59,7 @@ func (c *Certificate) Encode() (data []byte, err error) {
 	return data, err
 }
 
-// BeforeAndAfter has the digests of the sums and models with the forgotten rows and without them.
+// BeforeAndAfter holds the digests of the sums and models with the forgotten rows and without them.
 type BeforeAndAfter struct {
 	SumsBefore string `json:"sums_before"` // digests
 	SumsAfter  string `json:"sums_after"`
@@ -70,7 +70,7 @@ type BeforeAndAfter struct {
 	WeightsAfter  string `json:"weights_after"`
 }
 
-// VerifyForgotten says whether a certificate holds.
+// VerifyForgotten reports whether a certificate holds.
 type VerifyForgotten struct {
 	Certificate *Certificate `json:"certificate"`
 	Holds       bool         `json:"holds"`

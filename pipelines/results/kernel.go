@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
-// CompareKernel says how well features approximate their kernel.
+// CompareKernel measures how well features approximate their kernel.
 type CompareKernel struct {
 	Kernel string       `json:"kernel"`
 	Rows   int          `json:"rows"`
@@ -49,7 +49,7 @@ type ErrorCurve struct {
 	Points []ErrorSummary `json:"points"`
 }
 
-// ErrorSummary has the errors over several seeds for one number of features.
+// ErrorSummary holds the errors over several seeds for one number of features.
 type ErrorSummary struct {
 	Features    int           `json:"features"`
 	Seeds       int           `json:"seeds"`
@@ -119,7 +119,7 @@ func (b *ErrorBounds) write(w io.Writer) {
 	}
 }
 
-// BoundPoint has the bounds for a number of features.
+// BoundPoint holds the bounds for a number of features.
 type BoundPoint struct {
 	Features int      `json:"features"`
 	Max      float64  `json:"max"`               // measured over the pairs of the sample, averaged over seeds

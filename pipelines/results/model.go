@@ -18,12 +18,12 @@ import (
 // InspectModel describes a model.
 type InspectModel struct {
 	Directory string `json:"directory"`
-	// Lineage says what the model was made from; nil if it has none.
+	// Lineage lists what the model was made from; nil if it has none.
 	Lineage *registry.Lineage `json:"lineage,omitempty"`
 	*models.Manifest
-	// Stretch says how much the metric of the recipe stretches distances; nil without a metric.
+	// Stretch describes how the metric of the recipe stretches distances; nil without a metric.
 	Stretch *stretch.Distances `json:"stretch,omitempty"`
-	// Effects has the effects of columns on predictions; nil without data.
+	// Effects holds the effects of columns on predictions; nil without data.
 	Effects *EffectsReport `json:"effects,omitempty"`
 	// Dependences and Drift are for a report on the model. If there are no effects, NoEffects is then the reason.
 	Dependences []Dependence  `json:"-"`
@@ -91,7 +91,7 @@ type Effect struct {
 	StdErr float64 `json:"std_err"` // of Share, over the sample of rows
 }
 
-// EffectsReport has the effects of all columns, the largest first.
+// EffectsReport holds the effects of all columns, the largest first.
 type EffectsReport struct {
 	Rows    int      `json:"rows"`  // number of predicted rows
 	Draws   int      `json:"draws"` // other rows for each of them

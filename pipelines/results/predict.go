@@ -23,7 +23,7 @@ type Predict struct {
 	// not be finite.
 	NotFinite int64         `json:"not_finite,omitempty"`
 	Parts     []OutputFiles `json:"parts,omitempty"`
-	// SetAside has the first unusable rows, unless they are listed in the output.
+	// SetAside holds the first unusable rows, unless they are listed in the output.
 	SetAside []dataset.SetAside `json:"set_aside,omitempty"`
 
 	Threshold *Threshold `json:"threshold,omitempty"` // set if predictions are decided by one

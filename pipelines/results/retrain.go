@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
-// Retrain says what a run for a day did, and why.
+// Retrain reports what a run for a day did, and why.
 type Retrain struct {
 	Day      string    `json:"day"`
 	Models   string    `json:"models_dir"`
@@ -163,7 +163,7 @@ const (
 	Lost     Outcome = "lost"     // another run was faster: 10
 )
 
-// ReportedModels has the names of models, and why a new recipe was drawn.
+// ReportedModels holds the names of models, and why a new recipe was drawn.
 type ReportedModels struct {
 	Before   string `json:"champion_before,omitempty"`
 	Champion string `json:"champion,omitempty"` // after the run
@@ -171,7 +171,7 @@ type ReportedModels struct {
 	Redrawn  string `json:"recipe_drawn,omitempty"`
 }
 
-// ReportedRows says which rows a model was trained on and judged by.
+// ReportedRows describes the rows that a model was trained on and judged by.
 type ReportedRows struct {
 	Partitions int              `json:"partitions"`    // that the model was trained on
 	Rows       models.RowCounts `json:"rows,omitzero"` // training rows of a new model
@@ -182,7 +182,7 @@ type ReportedRows struct {
 	Window *ChosenWindow `json:"window,omitempty"`
 }
 
-// ReportedDays says what happened to the data of days.
+// ReportedDays lists the days whose data was read, changed or refused.
 type ReportedDays struct {
 	Summed    []string     `json:"summed,omitempty"`   // days that were read
 	New       []string     `json:"new,omitempty"`      // days that the champion was not trained on

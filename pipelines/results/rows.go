@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// RowCounts has the number of rows by what became of them. Read = Used + SetAside always holds.
+// RowCounts holds the number of rows by what became of them. Read = Used + SetAside always holds.
 type RowCounts struct {
 	models.RowCounts
 	// Unlabeled counts rows set aside because their label is missing, and Weightless those whose weight is 0.
@@ -25,10 +25,10 @@ type RowCounts struct {
 	Blank   int64 `json:"blank_lines,omitempty"`         // empty lines, which are not rows
 	// Headers counts lines that repeat the header, as in concatenated files. They are not rows.
 	Headers int64 `json:"repeated_headers,omitempty"`
-	// Remarks says how many files have no rows, and which quoted field seems to contain rows. It is not part of
-	// manifests, which do not depend on how rows are divided into files.
+	// Remarks are about files without rows, and about a quoted field that seems to contain rows. They are not part
+	// of manifests, which do not depend on how rows are divided into files.
 	Remarks string `json:"-"`
-	// Listed has the first rows set aside, in the order of the files.
+	// Listed holds the first rows set aside, in the order of the files.
 	Listed []dataset.SetAside `json:"-"`
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
-// Size says how the number of features was chosen.
+// Size describes how the number of features was chosen.
 type Size struct {
 	Features int         `json:"features"`       // the chosen number
 	Once     bool        `json:"once,omitempty"` // see SizeTrial
@@ -51,7 +51,7 @@ func (r *Size) write(w io.Writer, root bool) {
 // SizeTrial describes a fit with some number of features.
 type SizeTrial struct {
 	Features int `json:"features"`
-	// Once says that rows are summed on 8 bits only. Otherwise they are summed again on 16 bits if
+	// Once is true if rows are summed on 8 bits only. Otherwise they are summed again on 16 bits if
 	// the chosen λ is small.
 	Once   bool    `json:"once,omitempty"`
 	Lambda float64 `json:"lambda"`

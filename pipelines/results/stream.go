@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// StreamRound has the results of one round of files or messages, and totals since the stream began.
+// StreamRound holds the results of one round of files or messages, and totals since the stream began.
 type StreamRound struct {
 	StreamCounts
 	Backlog       int          `json:"backlog"`       // number of files without predictions, including those in Waiting

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// AuditSums says whether the sums belong to the rows, and the model to the sums.
+// AuditSums reports whether the sums belong to the rows, and the model to the sums.
 type AuditSums struct {
 	Rows    int64           `json:"rows"` // of the sums
 	Folds   int             `json:"folds"`

@@ -205,7 +205,7 @@ type TrainRows struct {
 	Types   string      `json:"column_types,omitempty"` // types of the columns of a table, in words
 	Classes []string    `json:"classes,omitempty"`
 	Counts  []int64     `json:"class_counts,omitempty"`
-	// Targets has the names of several targets, and TargetScores their scores on held-out rows.
+	// Targets holds the names of several targets, and TargetScores their scores on held-out rows.
 	Targets      []string           `json:"targets,omitempty"`
 	TargetScores []TargetScore      `json:"target_scores,omitempty"`
 	Weights      *models.RowWeights `json:"weights,omitempty"` // nil if rows have none
@@ -225,16 +225,16 @@ type TrainFeatures struct {
 	Learned *Learned        `json:"learned,omitempty"` // features learned from the data
 	Search  *models.Search  `json:"search,omitempty"`  // how features were searched
 	Size    *Size           `json:"size,omitempty"`    // how the number of features was chosen; nil if it was given
-	// Stretch says how much a learned metric stretches distances; nil without a metric.
+	// Stretch describes how a learned metric stretches distances; nil without a metric.
 	Stretch *stretch.Distances `json:"stretch,omitempty"`
 	Dim     int                `json:"-"` // number of features
 	Seed    uint64             `json:"-"`
 }
 
-// TrainFit says how the weights of a model were fitted.
+// TrainFit describes how the weights of a model were fitted.
 type TrainFit struct {
-	// Split says which columns assign rows to folds, and HeldOut describes it in words. They are nil and "" if the
-	// content of rows does.
+	// Split names the columns that assign rows to folds, and HeldOut describes it in words. They are nil and "" if
+	// the content of rows does.
 	Split   *profile.FoldRule `json:"split,omitempty"`
 	HeldOut string            `json:"held_out,omitempty"`
 	Learner string            `json:"learner"`
@@ -253,9 +253,9 @@ type TrainFit struct {
 	Folds int `json:"-"`
 }
 
-// TrainDecision says how scores become probabilities and classes.
+// TrainDecision describes how scores become probabilities and classes.
 type TrainDecision struct {
-	// Probabilities says how scores become probabilities; nil if they do not.
+	// Probabilities describe how scores become probabilities; nil if they do not.
 	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
 	// Positive is the class of two to which Threshold, precision, recall and F1 refer.
 	Positive string `json:"positive,omitempty"`
@@ -265,7 +265,7 @@ type TrainDecision struct {
 	Interval *TrainInterval `json:"interval,omitempty"`
 }
 
-// TrainInterval has the width of the intervals of a model.
+// TrainInterval holds the width of the intervals of a model.
 type TrainInterval struct {
 	Level float64 `json:"level"`
 	// Rows and Groups are the numbers of held-out rows and groups by which it was measured.

@@ -12,7 +12,7 @@ type TrainAndTest struct {
 	Test *TestScores `json:"test"`
 }
 
-// TestScores has the scores of a model on rows that its training has not read. Evaluate is nil if the
+// TestScores holds the scores of a model on rows that its training has not read. Evaluate is nil if the
 // evaluation failed.
 type TestScores struct {
 	HeldOut string  `json:"held_out,omitempty"` // which rows of the data were held out

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// TwoSample has the p-value of the test and the distances by column.
+// TwoSample holds the p-value of the test and the distances by column.
 type TwoSample struct {
 	A RowCounts `json:"a"`
 	B RowCounts `json:"b"`

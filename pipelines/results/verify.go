@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// VerifyOptimum has the values that were recorded when the model was trained, and the same values recomputed
+// VerifyOptimum holds the values that were recorded when the model was trained, and the same values recomputed
 // from the data. It leaves out values that were not recomputed, such as the training log and held-out errors.
 type VerifyOptimum struct {
 	Model       string          `json:"model"`
@@ -56,7 +56,7 @@ type Problem struct {
 	Bias float64 `json:"bias"` // value of the constant feature whose weight is the intercept; 0 for no intercept
 }
 
-// Optimum has the bound of a manifest on the distance of the weights from the optimum.
+// Optimum holds the bound of a manifest on the distance of the weights from the optimum.
 type Optimum struct {
 	Objective float64 `json:"objective"`
 	Dual      float64 `json:"dual"`

@@ -1,4 +1,3 @@
-// Package fault has the errors of workers in a form that survives runners.
 package fault
 
 import (

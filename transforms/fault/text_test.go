@@ -38,7 +38,7 @@ var shown = strings.Fields(`brotli buckets event fill header intervals layout nu
 
 // Every prefix with which errors of the program begin is known.
 func TestAllPackagePrefixesAreKnown(t *testing.T) {
-	begins, seen := regexp.MustCompile(`(?:errors\.New|Errorf)\(\s*"([a-z]+): `), 0
+	begins, seen := regexp.MustCompile(`(?:errors\.New|(?:Error|Usage|Data|Invalid)f)\(\s*"([a-z]+): `), 0
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:

@@ -44,7 +44,8 @@ func (a *Audited) Code(c *wire.Coder) {
 	}
 	wire.Each(c, &a.Copies, sums.MaxLevels+1, func(frequent *[]profile.FrequentRow) {
 		copies := profile.AppendFrequentRows(nil, *frequent)
-		if c.Bytes(&copies, transforms.MaxState); c.Reading() {
+		c.Bytes(&copies, transforms.MaxState)
+		if c.Reading() {
 			var err error
 			*frequent, err = profile.DecodeFrequentRows(copies)
 			c.Check(err == nil)

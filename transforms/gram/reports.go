@@ -44,7 +44,7 @@ func joinReports(lines [][]byte) ([][]byte, error) {
 			continue
 		}
 		switch broken := func(r *Report) bool { return r.Fault != "" || r.Stopped }; {
-		case broken(one):
+		case broken(one): // keep its fault
 		case broken(&r):
 			one.Report = r.Report
 		case one.Rows != r.Rows || one.Bad != r.Bad || one.Unlabeled != r.Unlabeled || one.Weightless != r.Weightless:

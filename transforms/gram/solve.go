@@ -94,6 +94,8 @@ type WeightDigests struct {
 	TrialsSHA256 string `json:"trials_sha256,omitempty"`
 }
 
+// solve reads the sums, chooses λ, solves, and stores the weights and other models of the fit. If the grid is too
+// coarse, it stores none.
 func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, error) {
 	defer meter.Clock(transforms.SolveTime)()
 	s, err := f.open(ctx)
@@ -236,7 +238,7 @@ func (st State) Check(ctx context.Context, w WeightDigests) error {
 // checkHeldOut returns an error if the first fold is unsuitable for measuring the scores of a
 // class. It is called before the solve, which takes long. head is the head of the fold's sum.
 func checkHeldOut(head []float64, shape ridge.Shape, names []string) error {
-	sum := ridge.NewSum(ridge.Shape{Dim: 1, Outputs: shape.Outputs, Weighted: shape.Weighted}) // of the head alone
+	sum := ridge.NewSum(ridge.Shape{Dim: 1, Outputs: shape.Outputs, Weighted: shape.Weighted}) // only of the head
 	if err := sum.SetPart(0, head); err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func NewAccumulator(t transforms.Task, stripe int, p *Pass) (*Accumulator, error
 	for fold := range p.Spec.NumSums() {
 		var f *foldSum
 		switch first, end := s.stripe.Part(shape, fold); {
-		case first == end:
+		case first == end: // this stripe has nothing of the fold
 		case p.Spec.Random != nil:
 			f = newFoldSum(t, p, m, nil, grid) // see beginAudit
 		case p.Spec.Rows:

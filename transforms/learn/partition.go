@@ -151,6 +151,8 @@ func (p *partition) replay(ctx context.Context, worker iterative.Worker) error {
 	return nil
 }
 
+// follow passes the filled blocks to the worker, and frees them. If all rows were read, the blocks may be cached for
+// the next round.
 func (p *partition) follow(ctx context.Context, worker iterative.Worker) error {
 	r, whole := p.reader, false
 	defer func() { r.cached.put(r.name, p.index, p.blocks, whole && p.cached == nil) }()

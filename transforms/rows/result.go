@@ -121,7 +121,7 @@ func (f *pairFn) ProcessElement(r result, use func(beam.X, Prediction), reject f
 
 // Results and sums are encoded where a runner does not fuse the steps of a transform.
 
-// Code codes the fields of a result.
+// Code implements wire.Coded.
 func (r *result) Code(c *wire.Coder) {
 	for _, text := range []*string{&r.Key, &r.Class, &r.Model, &r.Reason} {
 		c.Text(text, math.MaxInt32)
@@ -149,7 +149,7 @@ func decodeResult(b []byte) (r result, err error) {
 	return r, err
 }
 
-// Code codes a rejected row, or the count of rows and the parts of their sums.
+// Code implements wire.Coded.
 func (x *summed) Code(c *wire.Coder) {
 	wire.Optional(c, &x.Rejected, func(r *Rejected) {
 		c.Text(&r.Key, math.MaxInt32)
@@ -159,12 +159,14 @@ func (x *summed) Code(c *wire.Coder) {
 		return
 	}
 	count, _ := json.Marshal(x.Count)
-	if c.Bytes(&count, math.MaxInt32); c.Reading() {
+	c.Bytes(&count, math.MaxInt32)
+	if c.Reading() {
 		c.Check(json.Unmarshal(count, &x.Count) == nil)
 	}
 	wire.Each(c, &x.Parts, math.MaxInt32, func(values *[]float64) {
 		part := gram.EncodePart(*values)
-		if c.Bytes(&part, math.MaxInt32); c.Reading() {
+		c.Bytes(&part, math.MaxInt32)
+		if c.Reading() {
 			var err error
 			*values, err = gram.DecodePart(part)
 			c.Check(err == nil)

@@ -68,7 +68,7 @@ type tally struct {
 	Sums       []exact.Sum
 }
 
-// Code codes the fields.
+// Code implements wire.Coded.
 func (t *tally) Code(c *wire.Coder) {
 	c.Counts(&t.Rows)
 	c.Bool(&t.Classifies)
@@ -113,6 +113,7 @@ func (tallyFn) MergeAccumulators(a, b tally) (tally, error) {
 	return a, nil
 }
 
+// scoreOf returns the scores of a tally: the RMSE of each target, or the error rate and the log loss.
 func scoreOf(model string, t tally) Score {
 	score := Score{Model: model, Rows: t.Rows}
 	for i := range t.Sums {

@@ -148,6 +148,8 @@ func (f *publishFn) ProcessElement(
 	return nil
 }
 
+// publish joins the files of the sums of a window and publishes their directory. If the files are gone, an earlier
+// attempt may have published the same sums.
 func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, total count) (Stored, error) {
 	r, err := f.Recipe.load(ctx, f.Worker)
 	if err != nil {
@@ -161,7 +163,8 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, total 
 		p.Classes, p.ClassCounts = v.Classes, total.Classes
 	}
 	_, first := placeOf(f.Out, w, 0)
-	files, clean, err := f.files(ctx, r, p, partsOf(f.Out, first), total.Files)
+	dir := partsOf(f.Out, first)
+	files, err := foldFiles(ctx, r, p, dir, total.Files)
 	if errors.Is(err, fs.ErrNotExist) {
 		// An earlier attempt may have stored the sums and then removed the parts.
 		at, earlier, findErr := f.find(ctx, w, pane)
@@ -188,7 +191,7 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, total 
 	if err != nil {
 		return Stored{}, err
 	}
-	return f.stored(w, at, p), clean(ctx)
+	return f.stored(w, at, p), f.clean(ctx, dir, files, total.Files)
 }
 
 // store publishes the sums of a pane in the first free directory of its window, and returns the number of that
@@ -272,23 +275,20 @@ func (f *publishFn) stored(w beam.Window, at int, p *sums.Manifest) Stored {
 	return st
 }
 
-// files writes the sums of each fold to a file in a directory, from files of sums, and returns them. clean
-// removes all of these.
-func (f *publishFn) files(
-	ctx context.Context, r *recipe, p *sums.Manifest, dir string, from []file,
-) (files []storage.File, clean func(context.Context) error, err error) {
+// foldFiles writes the sums of each fold to a file in a directory, from files of sums, and returns them.
+func foldFiles(ctx context.Context, r *recipe, p *sums.Manifest, dir string, from []file) (files []storage.File,
+	err error) {
 	n := r.Shape(len(p.Classes)).NumParts()
 	at := make([]int64, len(from)) // where the next part begins
 	for _, source := range from {
 		if len(source.Parts) != n*r.Rule.Folds {
-			return nil, nil, fmt.Errorf("rows: %s has %d parts, want %d", source.Name, len(source.Parts), n*r.Rule.Folds)
+			return nil, fmt.Errorf("rows: %s has %d parts, want %d", source.Name, len(source.Parts), n*r.Rule.Folds)
 		}
 	}
 	out, err := sums.NewWriter()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var made []string
 	for fold := range r.Rule.Folds {
 		load := func(i int) (sum []float64, err error) {
 			for k, source := range from {
@@ -316,31 +316,41 @@ func (f *publishFn) files(
 			return err
 		})
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		file.Checksum = &checksum
-		files, made, p.Folds = append(files, file), append(made, file.From), append(p.Folds, frames)
+		files = append(files, file)
+		p.Folds = append(p.Folds, frames)
 	}
-	return files, func(ctx context.Context) error {
-		dirs := []string{dir}
-		for _, source := range from {
-			made = append(made, source.Name)
-			of, _ := storage.Split(source.Name) // a session's rows were summed in other windows
-			dirs = append(dirs, of)
+	return files, nil
+}
+
+// clean removes the files of foldFiles and the files of sums that they were made from.
+func (f *publishFn) clean(ctx context.Context, dir string, files []storage.File, from []file) error {
+	var made []string
+	for _, file := range files {
+		if file.From != "" {
+			made = append(made, file.From)
 		}
-		for _, name := range made {
-			if err := storage.Remove(ctx, name); err != nil {
-				return err
-			}
+	}
+	dirs := []string{dir}
+	for _, source := range from {
+		made = append(made, source.Name)
+		of, _ := storage.Split(source.Name) // a session's rows were summed in other windows
+		dirs = append(dirs, of)
+	}
+	for _, name := range made {
+		if err := storage.Remove(ctx, name); err != nil {
+			return err
 		}
-		slices.Sort(dirs)
-		for _, name := range append(slices.Compact(dirs), f.Out+".parts") {
-			if err := storage.RemoveEmpty(ctx, name, ""); err != nil {
-				return err
-			}
+	}
+	slices.Sort(dirs)
+	for _, name := range append(slices.Compact(dirs), f.Out+".parts") {
+		if err := storage.RemoveEmpty(ctx, name, ""); err != nil {
+			return err
 		}
-		return nil
-	}, nil
+	}
+	return nil
 }
 
 // part reads a part, which begins at an offset.

@@ -88,7 +88,8 @@ func (c *covering) classes(sums []score.Coverage, output models.Applied, y []flo
 		n, inside := 0, false
 		for j := range k {
 			if c.level.Has(output, i*k+j) {
-				n, inside = n+1, inside || j == int(y)
+				n++
+				inside = inside || j == int(y)
 			}
 		}
 		sums[0].Add(inside, float64(n), repeats[i])

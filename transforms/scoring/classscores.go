@@ -84,8 +84,7 @@ func badness(scores, probabilities []float32, truth, class int) float64 {
 	return float64(scores[class]) - float64(scores[truth])
 }
 
-// Code codes the hits, the weighted hits, the ranking, the slices, the unknown labels, and the
-// probabilities.
+// Code implements wire.Coded.
 func (c *ClassScores) Code(w *wire.Coder) {
 	c.Hits.Code(w)
 	wire.Optional(w, &c.Weighted, func(weighted *score.Classes) {

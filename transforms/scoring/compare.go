@@ -49,7 +49,7 @@ type Compared struct {
 // Merge adds the rows of d, of the same pass.
 func (c *Compared) Merge(d *Compared) { wire.Merge(c, d) }
 
-// Code codes the sum, the slices of each column, and the labels.
+// Code implements wire.Coded.
 func (c *Compared) Code(w *wire.Coder) {
 	c.Sum.Code(w)
 	wire.All(w, &c.Slices, math.MaxUint8)
@@ -60,6 +60,8 @@ func (c *Compared) Code(w *wire.Coder) {
 // MaxCompared is the largest number of columns of Compare.Slices.
 const MaxCompared = 255
 
+// beginCompare prepares the comparison of two models on the rows of a reader. The challenger takes copies of the same
+// rows, or reads them again from p.Other.
 func beginCompare(ctx context.Context, r *transforms.Reader, p *Compare) (transforms.Accumulator, error) {
 	champion, err := p.Champion.applier(ctx, r, 2)
 	if err != nil {
@@ -127,6 +129,7 @@ func (s *side) label() dataset.Label {
 	return schema.ParseTarget
 }
 
+// add scores a block by both models. It leaves out rows that one of them cannot read, and counts rows of weight 0.
 func (c *comparing) add(at profile.ShardStart, b *rowio.Block) error {
 	other, err := c.challenger.rows.take(at, b)
 	if err != nil {
@@ -198,7 +201,7 @@ func (c *comparing) done(r *dataset.Report) error {
 	}
 	if other != nil {
 		unlabeled := max(0, other.Unlabeled-r.Unlabeled)
-		lost := r.Rows - used - weightless // could not be read for the challenger alone
+		lost := r.Rows - used - weightless // could not be read only for the challenger
 		r.Unlabeled += min(unlabeled, lost)
 		r.Bad += max(0, lost-unlabeled)
 		listed := len(r.SetAside)
@@ -229,6 +232,7 @@ type sameRows struct {
 	classes  map[float64]float64 // class index of the challenger, by the champion's
 }
 
+// take returns a copy of the block, with classes numbered as by the challenger.
 func (s *sameRows) take(_ profile.ShardStart, b *rowio.Block) (*rowio.Block, error) {
 	s.block.N, s.block.D, s.block.Bad = b.N, b.D, b.Bad
 	s.block.X, s.block.Y = append(s.block.X[:0], b.X[:b.N*b.D]...), append(s.block.Y[:0], b.Y...)
@@ -273,6 +277,7 @@ type otherRows struct {
 var errPlaces = errors.New("scoring: the two models are given different rows: files have changed since they were " +
 	"listed; start again")
 
+// take reads as many rows as the block has, from the same place of the other dataset.
 func (o *otherRows) take(at profile.ShardStart, b *rowio.Block) (*rowio.Block, error) {
 	if o.reader == nil {
 		i := slices.IndexFunc(o.shards, func(s dataset.Shard) bool { return s.File == at.File && s.Start == at.Start })
@@ -307,6 +312,8 @@ func (o *otherRows) take(at profile.ShardStart, b *rowio.Block) (*rowio.Block, e
 	return &o.block, nil
 }
 
+// done ends a shard. It returns the report on the other dataset, whose fault becomes the fault of r, or an error if
+// the two read different rows.
 func (o *otherRows) done(r *dataset.Report) (*dataset.Report, error) {
 	if o.reader == nil {
 		return nil, nil

@@ -125,6 +125,8 @@ type Threshold struct {
 	Positive      int                   `json:"positive"` // class that is predicted above the threshold
 }
 
+// beginThreshold counts the margins, or the probabilities, of the positive class, in two halves of the rows by their
+// hashes.
 func beginThreshold(ctx context.Context, r *transforms.Reader, p *Threshold) (transforms.Accumulator, error) {
 	counts := score.NewThresholdCounts()
 	var probabilities []float32

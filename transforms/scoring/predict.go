@@ -77,6 +77,7 @@ func (f *predictFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, re
 	})
 }
 
+// write writes the predictions of a shard, and counts its columns if drift is measured.
 func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 	files *transforms.ShardFiles) (w transforms.Written, err error) {
 	table, format, err := p.file(a)

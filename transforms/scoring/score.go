@@ -39,7 +39,7 @@ type Scores struct {
 // Merge adds the scores of other rows.
 func (s *Scores) Merge(t *Scores) { wire.Merge(s, t) }
 
-// Code codes the field that is set.
+// Code implements wire.Coded. It writes the field that is set.
 func (s *Scores) Code(c *wire.Coder) {
 	wire.Optional(c, &s.Classes, func(classes *ClassScores) { classes.Code(c) })
 	wire.Optional(c, &s.Targets, func(targets *TargetScores) { targets.Code(c) })

@@ -133,7 +133,7 @@ type TargetScores struct {
 	Coverage   []score.Coverage   // coverage of the intervals of each target; nil without intervals
 }
 
-// Code codes the sums and the slices.
+// Code implements wire.Coded.
 func (t *TargetScores) Code(c *wire.Coder) {
 	wire.All(c, &t.Targets, math.MaxInt32)
 	wire.All(c, &t.OutOfRange, math.MaxInt32)

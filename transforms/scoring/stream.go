@@ -50,8 +50,7 @@ func (f *Files) Predict(s beam.Scope, files []Arrival, threads int) beam.PCollec
 func (f *Files) Arrive(s beam.Scope, w WatchOptions, threads int) beam.PCollection {
 	s = s.Scope("scoring.Arrive")
 	fn := f.fn(threads)
-	files := beam.ParDo(s, &listFn{Fn: fn.Fn, Spec: fn.Spec, WatchOptions: w},
-		transforms.Ticks(s, w.Poll, w.Flink))
+	files := beam.ParDo(s, &listFn{Fn: fn.Fn, Spec: fn.Spec, WatchOptions: w}, transforms.Ticks(s, w.Poll, w.Flink))
 	return beam.ParDo(s, fn, beam.Reshuffle(s, files))
 }
 
@@ -137,8 +136,7 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 	case r.Retry != "":
 		filesRetried.Inc(ctx, 1)
 		if f.Repeat {
-			return fault.Wrap(fault.Storage,
-				fmt.Errorf("scoring: %s is to be tried again: %s", file.URI, r.Retry))
+			return fault.Wrap(fault.Storage, fmt.Errorf("scoring: %s is to be tried again: %s", file.URI, r.Retry))
 		}
 	case r.Bad != "":
 		filesBad.Inc(ctx, 1)

@@ -25,6 +25,8 @@ type Trials struct {
 	Conformal *Conformal `json:"conformal,omitempty"`
 }
 
+// beginTrials scores held-out rows by all fits. Targets are scaled to their grids, so that errors are in the units of
+// the sums.
 func beginTrials(ctx context.Context, r *transforms.Reader, p *Trials) (transforms.Accumulator, error) {
 	// The squared errors of each target are summed separately, because targets have different units.
 	sum := &TrialScores{Trials: *score.NewTrials(p.Fits * max(1, len(p.Target.Grid)))}
@@ -82,7 +84,7 @@ type TrialScores struct {
 // Merge adds the rows of u, counted for the same fits.
 func (t *TrialScores) Merge(u *TrialScores) { wire.Merge(t, u) }
 
-// Code codes the trials, the log losses and the kept rows.
+// Code implements wire.Coded.
 func (t *TrialScores) Code(c *wire.Coder) {
 	t.Trials.Code(c)
 	wire.Optional(c, &t.Losses, func(l *score.LogLosses) { l.Code(c) })

@@ -21,7 +21,7 @@ func init() { transforms.RegisterSum[ProfileSum](beginProfile) }
 // target. Its sum is a ProfileSum.
 type Profile struct{ transforms.Pass }
 
-// ProfileSum is the result of a profile pass, a function of the rows alone.
+// ProfileSum is the result of a profile pass. It depends only on the rows.
 type ProfileSum struct {
 	Profile  profile.Sum
 	Distinct profile.DistinctRows // rows, under transforms.Pass.Seed
@@ -29,7 +29,7 @@ type ProfileSum struct {
 	Levels   profile.LevelCounts  // of rows
 }
 
-// Code codes the profile and the counts.
+// Code implements wire.Coded.
 func (l *ProfileSum) Code(c *wire.Coder) {
 	l.Profile.Code(c)
 	l.Distinct.Code(c)
@@ -51,7 +51,7 @@ func beginProfile(_ context.Context, _ *transforms.Reader, p *Profile) (transfor
 	sum := &ProfileSum{Profile: *profile.NewTable(profile.Options{}, values(p.Data.Schema.Table))}
 	var label dataset.Label
 	switch t := p.Target; {
-	case t == nil:
+	case t == nil: // rows without labels
 	case len(p.Data.Targets) > 0:
 		label = schema.ParseTarget // only the ranges of the targets are needed
 	default:

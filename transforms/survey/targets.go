@@ -38,6 +38,7 @@ func (p *Targets) Empty() (*preprocess.LabelSums, error) {
 	return t, nil
 }
 
+// beginTargets sums labels by the levels of categories.
 func beginTargets(_ context.Context, _ *transforms.Reader, p *Targets) (transforms.Accumulator, error) {
 	sum, err := p.Empty()
 	if err != nil {
@@ -60,7 +61,7 @@ func beginTargets(_ context.Context, _ *transforms.Reader, p *Targets) (transfor
 					w = weights[i]
 				}
 				switch grid := p.Target.Grid; {
-				case p.Counts:
+				case p.Counts: // whatever the label
 				case grid != nil:
 					label = int(grid[0].Quantize(b.Y[i]))
 				default:

@@ -78,7 +78,7 @@ func mulTile(m machine, rows, vecs int) {
 	ret()
 }
 
-// mulTileRegs has the registers of a tile: the addresses of rows of x and vectors of w, and the sums.
+// mulTileRegs holds the registers of a tile: the addresses of rows of x and vectors of w, and the sums.
 type mulTileRegs struct {
 	machine
 	rows, n, half             int // rows in all, vectors in a row, rows that low reaches

@@ -16,6 +16,7 @@ type trig struct {
 	c                               [5]reg.VecPhysical
 }
 
+// newTrig loads the constants of sines and cosines into registers, from the last of the first 16 down.
 func newTrig(m machine, sine bool) trig {
 	next := 15
 	take := func() reg.VecPhysical { next--; return m.v(next + 1) }

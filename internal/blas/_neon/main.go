@@ -32,6 +32,7 @@ func main() {
 	}
 }
 
+// kernels writes all functions of the package.
 func kernels(w *writer) {
 	mulTile(w, 6, 1)
 	mulTile(w, 1, 3)

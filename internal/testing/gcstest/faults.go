@@ -32,7 +32,7 @@ type Faults struct {
 	gate   chan struct{} // closed when the rules change
 }
 
-// Rules says which requests fail.
+// Rules describes the requests that fail.
 type Rules struct {
 	// Share is the share of the requests that fail, 0 to 1. If it is less than 1, a request is
 	// served after maxInARow faults, so that no job fails by chance.
@@ -75,7 +75,7 @@ const held, abandoned = "held", "abandoned"
 
 var statuses = []int{408, 429, 500, 502, 503, 504}
 
-// Set has requests fail by the rules from now on, and forgets which did.
+// Set makes requests fail by the rules from now on, and forgets which did.
 func (f *Faults) Set(rules Rules) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -117,7 +117,7 @@ func (f *Faults) hold(kind, name string, r *http.Request) bool {
 	}
 }
 
-// Before has a function called before a request of a kind about an object is
+// Before sets a function that is called before a request of a kind about an object is
 // served; nil is none.
 func (f *Faults) Before(call func(kind, name string)) {
 	f.mu.Lock()

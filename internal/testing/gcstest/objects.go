@@ -28,7 +28,7 @@ type object struct {
 	tag        string // as S3 has it; see etag
 }
 
-// metadata is what the writer of an object says about it.
+// metadata is the description of an object by its writer.
 type metadata struct {
 	Name        string            `json:"name"`
 	ContentType string            `json:"contentType"`

@@ -30,7 +30,7 @@ const (
 // and deletes and uploads in parts. Its versions follow from the content.
 type S3 struct {
 	*Server
-	// Lax has the server ignore conditions of deletes, and Ignores those headers of writes.
+	// With Lax the server ignores conditions of deletes. Ignores lists the headers of writes that it ignores.
 	Lax     bool
 	Ignores []string
 

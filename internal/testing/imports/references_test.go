@@ -12,7 +12,7 @@ import (
 
 var reference = regexp.MustCompile(`(?:^|[^\w./-])(([A-Za-z]\w*)\.([A-Za-z]\w*)(?:\.([A-Z]\w*))?)`)
 
-// members has what packages declare: their names and, after the name of a type and a dot, its fields and
+// members holds what packages declare: their names and, after the name of a type and a dot, its fields and
 // methods. After the dot is also "" for each type, and "*" if it is an alias or embeds others.
 type members map[string]bool
 

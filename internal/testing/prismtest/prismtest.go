@@ -69,7 +69,7 @@ func Serve(ctx context.Context, port int) (endpoint string, err error) {
 	return "", fmt.Errorf("prismtest: the socket of prism's job server was not found")
 }
 
-// Close has the listening sockets of this process take connections from this machine
+// Close makes the listening sockets of this process take connections from this machine
 // only.
 func Close() error {
 	for _, l := range listeners() {

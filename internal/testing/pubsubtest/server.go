@@ -80,7 +80,7 @@ func (s *Server) serve(listener net.Listener) {
 	}
 }
 
-// Refuse has the next n requests to publish to the topic of that name fail, in a way that is not tried again.
+// Refuse makes the next n requests to publish to the topic of that name fail, in a way that is not tried again.
 func (s *Server) Refuse(topic string, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

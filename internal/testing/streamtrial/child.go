@@ -55,7 +55,8 @@ func start(ctx context.Context, binary string, args []string) (*child, error) {
 				continue // cut by a kill
 			}
 			c.mu.Lock()
-			c.n, c.last = c.n+1, l
+			c.n++
+			c.last = l
 			close(c.more)
 			c.more = make(chan struct{})
 			c.mu.Unlock()

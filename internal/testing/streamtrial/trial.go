@@ -39,7 +39,7 @@ type Trial struct {
 	progress
 }
 
-// progress has the state of a run: its processes, and what they have done so far.
+// progress holds the state of a run: its processes, and what they have done so far.
 type progress struct {
 	digests map[string]string // name of a model by its digest
 	began   time.Time
@@ -287,7 +287,7 @@ func (t *Trial) used(model string, from int) bool {
 	return false
 }
 
-// breakModel has the alias name a model that cannot be loaded until the stream has refused it.
+// breakModel makes the alias name a model that cannot be loaded, until the stream has refused it.
 func (t *Trial) breakModel(ctx context.Context) error {
 	s, before, err := models.ReadAliases(ctx, t.path("models"))
 	if err != nil {

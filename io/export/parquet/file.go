@@ -86,7 +86,7 @@ func (f *file) end(columns []meta.Element) error {
 	return f.err
 }
 
-// zstdEncoder is used by all files. Its output depends on the input alone.
+// zstdEncoder is used by all files. Its output depends only on the input.
 var zstdEncoder = sync.OnceValue(func() *zstd.Encoder {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false),
 		zstd.WithLowerEncoderMem(true))

@@ -78,6 +78,7 @@ func ParseFooter(b []byte) (f Footer, err error) {
 	return f, nil
 }
 
+// element reads a SchemaElement. Old types (ConvertedType) become the logical types that replaced them.
 func (t *reader) element() (e Element) {
 	e.Physical, e.Converted = -1, -1
 	named := false
@@ -139,6 +140,7 @@ func (t *reader) group() (g Group) {
 	return g
 }
 
+// chunk reads a ColumnChunk with its ColumnMetaData. Encrypted columns and columns in other files are errors.
 func (t *reader) chunk() (c Chunk) {
 	seen := false
 	ints := []*int64{1: &c.Physical, 4: &c.Codec}
@@ -211,7 +213,8 @@ func (t *writer) group(g Group, columns []Element) {
 	var content, size int64
 	t.list(1, len(g.Chunks), thriftStruct)
 	for i, c := range g.Chunks {
-		content, size = content+c.Content, size+c.Size
+		content += c.Content
+		size += c.Size
 		encodings := []int64{Plain, RLE}
 		if c.Dictionary != 0 {
 			encodings = append(encodings, Dictionary)

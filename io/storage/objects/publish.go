@@ -61,6 +61,8 @@ func (s *Store) Claim(ctx context.Context, name string) (storage.StoreClaim, err
 	return &publication{store: s, dir: d, claim: l, mark: rand.Text()}, nil
 }
 
+// Publish implements storage.StoreClaim: it creates the manifest, or else the last file, after all others, because a
+// directory counts as complete once it has this file. If that fails, it removes what it has created.
 func (p *publication) Publish(ctx context.Context, files []storage.File) error {
 	if len(files) == 0 {
 		return storage.Invalidf("a directory needs at least one file")

@@ -119,7 +119,8 @@ func correlation(value func(row int) float64, g groups) float64 {
 		if v := value(i); k >= 0 && !math.IsNaN(v) {
 			rows[k]++
 			sums[k] += v
-			n, sum = n+1, sum+v
+			n++
+			sum += v
 		}
 	}
 	mean := sum / max(1, n)
@@ -127,7 +128,8 @@ func correlation(value func(row int) float64, g groups) float64 {
 	for i, k := range g.numbers {
 		if v := value(i); k >= 0 && !math.IsNaN(v) {
 			e, f := v-sums[k]/rows[k], v-mean
-			within, all = within+float64(e*e), all+float64(f*f)
+			within += float64(e * e)
+			all += float64(f * f)
 		}
 	}
 	for _, k := range rows {

@@ -1,10 +1,3 @@
-// Package columns finds columns that name or count things: those whose values may become levels, like those of a
-// category, and Entities.
-//
-// Labels jump between the values of columns that name things, such as numbers of states (Pilot.Named), while numbers
-// that measure something have similar labels at neighbouring values. Columns of small whole numbers (Pilot.Whole) may
-// be levels, too, and labels may depend on the distance between two of these in the same units, such as coordinates on
-// a board (Pilot.Differences).
 package columns
 
 import (

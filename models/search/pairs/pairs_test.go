@@ -43,7 +43,7 @@ func TestNeedlesAreFound(t *testing.T) {
 		"three":  {{2000, 20, 9}, {600, 60, 8}},
 		"parity": {{500, 100, 10}},
 	}
-	if campaign.Of(0, 1) == 1 {
+	if campaign.Pick(0, 1) == 1 {
 		for kind := range sizes {
 			for _, n := range []int{500, 5000} {
 				for _, d := range []int{20, 100, 1000} {

@@ -52,20 +52,20 @@ func (dataflow) Validate(engine.Engine) error {
 	project, region := *gcpopts.Project, *gcpopts.Region
 	switch zone := zoneName.FindStringSubmatch(region); {
 	case project == "":
-		return exit.Usagef("--runner dataflow needs --project, the id of a Google Cloud project")
+		return exit.Usagef("--runner dataflow: --project is missing: name the id of a Google Cloud project")
 	case !projectName.MatchString(project):
 		return exit.Usagef("--project: %q is not the id of a Google Cloud project: 6 to 30 lower-case letters, digits and "+
 			"hyphens", project)
 	case region == "":
-		return exit.Usagef("--runner dataflow: no region: give the region of the data's bucket with --region, such as " +
+		return exit.Usagef("--runner dataflow: --region is missing: name the region of the data's bucket, such as " +
 			"europe-west4")
 	case zone != nil:
 		return exit.Usagef("--region: %q is a zone; its region is %s", region, zone[1])
 	case !regionName.MatchString(region):
 		return exit.Usagef("--region: %q is not a region such as europe-west4 or us-central1", region)
 	case beamFlag("staging_location") == "":
-		return exit.Usagef("--runner dataflow: no staging location for the program and the graph: give one with " +
-			"--staging_location gs://BUCKET/DIR")
+		return exit.Usagef("--runner dataflow: --staging_location is missing: name a directory for the program and " +
+			"the graph, such as gs://BUCKET/DIR")
 	}
 	if env := strings.ToLower(*jobopts.EnvironmentType); env != "" && env != "docker" {
 		return exit.Usagef("--environment_type %s: Dataflow's workers are containers; leave it out, or give an image with "+

@@ -68,7 +68,7 @@ func checkStatic(binary string) (machine elf.Machine, linux bool, err error) {
 // which do not get the program's flags.
 const emulatorOption = "storage_emulator"
 
-// UseStorageEmulator has this process and the workers of its jobs send requests for gs:// to a test
+// UseStorageEmulator makes this process and the workers of its jobs send requests for gs:// to a test
 // server at address, a host:port, without credentials.
 func UseStorageEmulator(address string) { beam.PipelineOptions.Set(emulatorOption, address) }
 

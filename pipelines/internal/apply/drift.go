@@ -78,7 +78,7 @@ func (c *driftCheck) counted(written []transforms.Written) (*drift.Report, error
 		}
 		all.Merge(part)
 	}
-	r := drift.OfCounts(c.statistics, all, c.cluster, c.names)
+	r := drift.CompareCounts(c.statistics, all, c.cluster, c.names)
 	r.Schema = c.schema
 	return r, nil
 }

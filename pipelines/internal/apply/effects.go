@@ -158,6 +158,8 @@ func dependenceOf(ctx context.Context, m *models.Model, x []float32, n int,
 	return all, nil
 }
 
+// dependenceOn returns the mean prediction over the n rows of x for several values of a column: each replaces the
+// value of the column in all rows.
 func dependenceOn(m *models.Model, x []float32, n, d int, column shapley.Column) results.Dependence {
 	outputs, names := outputsOf(m)
 	dep := results.Dependence{Column: column.Name, Outputs: names, Mean: make([][]float64, len(names)),

@@ -67,7 +67,7 @@ func Featurize(ctx context.Context, o options.Featurize) (result *results.Featur
 func checkFeaturize(o options.Featurize) error {
 	switch {
 	case o.Out == "":
-		return exit.Usagef("no directory for the features: name one with --out")
+		return exit.Usagef("--out is missing: name the directory to create")
 	case o.Format == transforms.Codes && (o.Model != "" || !kernel.FamilyOf(o.Kernel).Hashes):
 		return exit.Usagef("--out_format codes: only maxout features have codes; give --kernel maxout")
 	}

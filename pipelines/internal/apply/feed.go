@@ -20,7 +20,7 @@ type feed interface {
 	close() error
 }
 
-// feedTasks has the results of feed.next.
+// feedTasks holds the results of feed.next.
 type feedTasks struct {
 	tasks     []scoring.Arrival
 	backlog   int // number of other known tasks

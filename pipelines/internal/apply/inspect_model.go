@@ -58,7 +58,7 @@ func describe(ctx context.Context, dir string, m *models.Model) (r *results.Insp
 	if r.Lineage, err = registry.ReadLineage(ctx, dir); err != nil {
 		return nil, err
 	}
-	if r.Stretch, err = stretch.Of(m.Manifest); err != nil {
+	if r.Stretch, err = stretch.Describe(m.Manifest); err != nil {
 		return nil, models.NewError(dir, err)
 	}
 	s, err := SchemaOf(dir, m.Manifest)
@@ -154,7 +154,7 @@ func addWhole(ctx context.Context, r *results.InspectModel, m *models.Model, d *
 	if err != nil || c.statistics == nil || len(sum.Statistics().Columns) != len(c.statistics.Columns) {
 		return err
 	}
-	r.Drift = drift.OfSum(c.statistics, sum, c.cluster, c.names)
+	r.Drift = drift.CompareSum(c.statistics, sum, c.cluster, c.names)
 	r.Drift.Schema = c.schema
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 func OpenForModel(ctx context.Context, model string, o dataset.Options,
 	log io.Writer) (*models.Manifest, *dataset.Dataset, error) {
 	if model == "" {
-		return nil, nil, exit.Usagef("no model: name its directory with --model")
+		return nil, nil, exit.Usagef("--model is missing: name the directory of a model")
 	}
 	manifest, err := models.CheckDir(ctx, model)
 	if err != nil {

@@ -39,6 +39,7 @@ func (s *streamJob) finish(r *results.StreamRound, counts *tally, begun time.Tim
 	}
 }
 
+// add counts the result of a file.
 func (t *tally) add(f scoring.FileResult) {
 	switch {
 	case f.Known:

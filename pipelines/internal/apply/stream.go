@@ -134,8 +134,7 @@ func absoluteOutputs(o options.PredictStream) (out, dead string, err error) {
 func validateStream(o options.PredictStream) error {
 	switch {
 	case o.Join != nil || o.MaxDrift != 0:
-		return exit.Usagef(
-			"--stream has no end, at which predictions could be joined or drift judged: leave out --out - and --max_drift")
+		return exit.Usagef("--stream cannot be used with --out - or --max_drift: a stream has no end")
 	case o.Out == "":
 		return exit.Usagef("--out is missing: name the directory to create")
 	case isFile(o.Out):
@@ -143,7 +142,7 @@ func validateStream(o options.PredictStream) error {
 	case o.Model == "":
 		return exit.Usagef("--model is missing: name the directory of a model, or DIR@champion")
 	case len(o.Data.Files) == 0:
-		return exit.Usagef("no data: give a pattern with --data")
+		return exit.Usagef("--data is missing: name a pattern of files")
 	case o.Data.Strict:
 		return exit.Usagef("--strict compares files with one another; with --stream each is read alone")
 	}
@@ -283,19 +282,18 @@ func (s *boundedStream) run(ctx context.Context) (*results.StreamRound, error) {
 		if err := s.tell(arrived, err == nil); err != nil {
 			return nil, err
 		}
-		idle := err == nil && len(arrived.tasks) == 0 && arrived.unsettled == 0
-		if ctx.Err() != nil || s.o.UntilIdle && idle {
+		settled := s.o.UntilIdle && err == nil && arrived.unsettled == 0
+		if ctx.Err() != nil || settled && len(arrived.tasks) == 0 {
 			s.last.Ended = true
 			s.finish(&s.last, &s.counts, s.began)
 			return &s.last, nil
 		}
-		if err == nil && s.last.Retried == 0 &&
-			(arrived.waited || arrived.backlog > 0 || s.o.UntilIdle && arrived.unsettled == 0) {
-			continue
-		}
-		select {
-		case <-time.After(s.o.Poll):
-		case <-ctx.Done():
+		more := settled || arrived.waited || arrived.backlog > 0
+		if err != nil || s.last.Retried > 0 || !more {
+			select {
+			case <-time.After(s.o.Poll):
+			case <-ctx.Done():
+			}
 		}
 	}
 }

@@ -189,7 +189,7 @@ func TestHalfLifeWeightsDates(t *testing.T) {
 // exact or estimated.
 func TestBadSourceIsFirst(t *testing.T) {
 	first, lowest, excluded := 0, 0, 0
-	seeds := campaign.Of(20, 100)
+	seeds := campaign.Pick(20, 100)
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(uint64(seed), 3))
 		bad := r.IntN(6)

@@ -39,7 +39,7 @@ type runningSum struct {
 	in []bool
 }
 
-// data has the sums that a question is about.
+// data holds the sums that a question is about.
 type data struct {
 	options   options.Ask
 	total     *sumdirs.Total

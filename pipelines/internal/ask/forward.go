@@ -23,7 +23,7 @@ func datesOf(s results.Span, before []unit) []unit {
 	return before
 }
 
-// judgedDate has the results of a judged date.
+// judgedDate holds the errors of all fits on one date.
 type judgedDate struct {
 	unit
 	head    []float64
@@ -162,7 +162,7 @@ func (d *data) decayed(ctx context.Context, slot int, halfLife float64, newest u
 	return s, nil
 }
 
-// pair has the positions of a span and a λ.
+// pair holds the positions of a span and a λ.
 type pair struct{ span, value int }
 
 // bestPair returns the pair with the least finite error among some spans, the first of equal ones.
@@ -213,7 +213,7 @@ func follow(costs, losses [][]float64, spans []int, scale float64) (next pair) {
 	return next
 }
 
-// choices has the results of pairs that are chosen on each date.
+// choices holds the results of pairs that are chosen on each date.
 type choices struct {
 	score  results.Score
 	rows   []results.AnswerRow // one for each date
@@ -287,7 +287,7 @@ func (d *data) spans() (all []results.Span) {
 	return all
 }
 
-// forgetting returns the choices of λ for all dates, of a window and of a half-life, each with its λ.
+// forgetting returns three choices, each with its λ: all dates, the best window, and the best half-life.
 func (d *data) forgetting(ctx context.Context) (all, window, halfLife *results.Forgetting, err error) {
 	spans := d.spans()
 	history, first, err := d.forward(ctx, spans)

@@ -211,7 +211,7 @@ func (d *data) worth(ctx context.Context) (*results.Ask, error) {
 		Tables: []results.AnswerTable{{Head: "left out", Rows: append(rows, all.AnswerRow)}}}, nil
 }
 
-// groupSets has the values of sets of groups: R² of their models.
+// groupSets holds the values of sets of groups: R² of their models.
 type groupSets struct {
 	data           *data
 	groups, judged []unit
@@ -300,10 +300,9 @@ func (s *groupSets) estimateShapley(ctx context.Context, rows []results.AnswerRo
 	return nil
 }
 
-// bisect finds, by bisection, a date such that the model of all dates up to it scores below MinR2, and
-// the model of the dates before it does not, or there are none. It finds none if the model of all dates does not
-// score below MinR2. λ is chosen once, by cross-validation over all training dates. Models of few early dates may
-// score below MinR2, too.
+// bisect finds a date that breaks the score: R² of the model of all dates up to it is below MinR2, and without it R²
+// is not, or no earlier date exists. It finds none if the model of all dates reaches MinR2. λ is chosen once, by
+// cross-validation over all training dates. Models of few early dates may score below MinR2, too.
 func (d *data) bisect(ctx context.Context) (*results.Ask, error) {
 	if err := d.checkDated(); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// tally has the squared errors on a judged unit, in the units of ridge.CVResult.MSE, and the head of its sum.
+// tally holds the squared errors on a judged unit, in the units of ridge.CVResult.MSE, and the head of its sum.
 type tally struct {
 	squares float64
 	head    ridge.Head

@@ -134,13 +134,13 @@ func (d *data) dateOf(t sumdirs.Term) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// recipeSource says from which files a recipe was drawn.
+// recipeSource identifies the files from which a recipe was drawn.
 type recipeSource struct {
 	files map[string]bool // by version
 	days  map[string]bool // by the digest of a list of files; only of a retraining
 }
 
-// recipeSource returns from which files the recipe was drawn, as far as a lineage says it.
+// recipeSource returns the files from which the recipe was drawn, as far as a lineage lists them.
 func (d *data) recipeSource(ctx context.Context) (from recipeSource, err error) {
 	dir, err := models.ResolveAlias(ctx, d.options.Recipe)
 	if err != nil {
@@ -158,7 +158,7 @@ func (d *data) recipeSource(ctx context.Context) (from recipeSource, err error) 
 		why = "name its model with --recipe"
 	case l == nil:
 		why = d.options.Recipe + " does not say what it was made from"
-	case listsDrawn(l):
+	case listsDrawn(l): // it is known
 	case l.Recipe != "" && l.Recipe != path.Base(dir):
 		why = fmt.Sprintf("%s has the recipe of %s; name that model with --recipe", d.options.Recipe, l.Recipe)
 	case l.RecipeSHA256 != "":

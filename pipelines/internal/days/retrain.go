@@ -83,19 +83,19 @@ func Retrain(ctx context.Context, o options.RetrainData, jobs Jobs) (*results.Re
 	unlock, err := storage.Lock(ctx, storage.Join(o.Models, ".retrain-lock"))
 	if errors.Is(err, storage.ErrBusy) {
 		return nil, &exit.OutcomeError{Code: exit.CodeLost,
-			Message: fmt.Sprintf("retrain: another run is at work on %s: %v", o.Models, err)}
+			Message: fmt.Sprintf("another retraining of %s is running: %v", o.Models, err)}
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	if err := r.run(ctx); err != nil && err != errEnded {
+	if err := r.run(ctx); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(r.report.Refused, func(a, b results.RefusedDay) int { return cmp.Compare(a.Day, b.Day) })
 	// Several reference recipes may have refused the same day.
 	r.report.Refused = slices.CompactFunc(r.report.Refused, func(a, b results.RefusedDay) bool { return a.Day == b.Day })
-	if err := r.timed("prune", func() error { return r.prune(ctx) }); err != nil {
+	if err := r.prune(ctx); err != nil {
 		return nil, err
 	}
 	r.sweep(ctx)
@@ -113,9 +113,9 @@ func Retrain(ctx context.Context, o options.RetrainData, jobs Jobs) (*results.Re
 func validateRetrain(o *options.RetrainData) error {
 	switch {
 	case o.Day == "":
-		return exit.Usagef("no day to work for: name it with --day, such as --day %s", time.Now().UTC().Format(dayForm))
+		return exit.Usagef("--day is missing: name the day, such as --day %s", time.Now().UTC().Format(dayForm))
 	case o.Models == "":
-		return exit.Usagef("no directory of models: name one with --models")
+		return exit.Usagef("--models is missing: name a directory of models")
 	}
 	_, err := parseDay(o.Day)
 	if err = cmp.Or(err, prepare.CheckAtLeast("window", o.Window.Days, 0), prepare.CheckAtLeast("redraw", o.Redraw, 0),
@@ -152,9 +152,6 @@ type retrainRun struct {
 	copies   int    // days that were refused because they copy another
 }
 
-// errEnded ends a run that has no new model to judge. The report has the outcome.
-var errEnded = errors.New("the run has ended")
-
 func (r *retrainRun) notef(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	r.report.Notes = append(r.report.Notes, text)
@@ -163,14 +160,13 @@ func (r *retrainRun) notef(format string, args ...any) {
 	}
 }
 
-// timed runs a step and adds its time to the report.
-func (r *retrainRun) timed(name string, step func() error) error {
+// time begins a step. The function that it returns adds the step's time to the report.
+func (r *retrainRun) time(name string) (end func()) {
 	begun := time.Now()
-	err := step()
-	r.report.Steps[name] += time.Since(begun).Seconds()
-	return err
+	return func() { r.report.Steps[name] += time.Since(begun).Seconds() }
 }
 
+// run makes and judges a model, or ends without one, in the order of the package comment. The report has the outcome.
 func (r *retrainRun) run(ctx context.Context) error {
 	s, err := r.registry.State(ctx)
 	if err != nil {
@@ -193,12 +189,7 @@ func (r *retrainRun) run(ctx context.Context) error {
 	if r.options.Window.Days > 0 {
 		r.firstDay = r.since(r.options.Window.Days)
 	}
-	if err := r.timed("list", func() (err error) {
-		if r.days, err = r.pattern.days(ctx, r.firstDay, r.options.Day); err != nil {
-			return err
-		}
-		return r.checkHeldOut(ctx)
-	}); err != nil {
+	if err := r.listDays(ctx); err != nil {
 		return err
 	}
 	if r.champion == "" {
@@ -219,6 +210,15 @@ func (r *retrainRun) run(ctx context.Context) error {
 		return err
 	}
 	return r.retrainByRecipe(ctx)
+}
+
+// listDays sets the days of the window.
+func (r *retrainRun) listDays(ctx context.Context) (err error) {
+	defer r.time("list")()
+	if r.days, err = r.pattern.days(ctx, r.firstDay, r.options.Day); err != nil {
+		return err
+	}
+	return r.checkHeldOut(ctx)
 }
 
 // isDone reports whether the champion was made for this day from the same data: a stopped or
@@ -278,17 +278,17 @@ func (r *retrainRun) drawRecipe(ctx context.Context, days []Day, why string) err
 	l := &registry.Lineage{Program: o.Program, Day: o.Day, Origins: registry.Origins{Recipe: model, Redrawn: why},
 		Command: o.Command, Seen: hashOf(r.days, o.Settings), Sources: sourcesOf(train, nil), HeldOut: judge.source()}
 	r.fromLineage(l)
-	err := r.timed("train", func() error {
-		return r.makeOnce(ctx, model, l, func(dir string) error {
-			if err := r.jobs.Train(ctx, dir, uris(train)); err != nil {
-				return err
-			}
-			if err := checkUnchanged(ctx, train...); err != nil { // the files do not match the model's name
-				return errors.Join(err, storage.Remove(ctx, dir))
-			}
-			return nil
-		})
+	end := r.time("train")
+	err := r.makeOnce(ctx, model, l, func(dir string) error {
+		if err := r.jobs.Train(ctx, dir, uris(train)); err != nil {
+			return err
+		}
+		if err := checkUnchanged(ctx, train...); err != nil { // the files do not match the model's name
+			return errors.Join(err, storage.Remove(ctx, dir))
+		}
+		return nil
 	})
+	end()
 	if err != nil {
 		return err
 	}
@@ -396,21 +396,20 @@ func (r *retrainRun) seen(day string) bool {
 }
 
 // judge compares the model with the champion, and promotes it if it passes.
-func (r *retrainRun) judge(ctx context.Context, model string, judge *judgeRows) error {
+func (r *retrainRun) judge(ctx context.Context, model string, judge *judgeRows) (err error) {
 	r.report.Model = model
 	champion := ""
 	if r.champion != "" {
 		champion = r.registry.ModelDir(r.champion)
 	}
-	err := r.timed("judge", func() (err error) {
-		r.report.Gates, r.compared, err = r.jobs.Compare(ctx, champion, r.registry.ModelDir(model), judge.files)
-		if c := r.compared; c != nil {
-			var b strings.Builder
-			c.WriteTo(&b)
-			r.report.Comparison = b.String()
-		}
-		return err
-	})
+	end := r.time("judge")
+	r.report.Gates, r.compared, err = r.jobs.Compare(ctx, champion, r.registry.ModelDir(model), judge.files)
+	end()
+	if c := r.compared; c != nil {
+		var b strings.Builder
+		c.WriteTo(&b)
+		r.report.Comparison = b.String()
+	}
 	if judge.day != nil && isUnfit(err) {
 		// for instance, the champion was trained on these rows, of a day that has left the window
 		return r.refuse(ctx, fmt.Sprintf("the data of %s cannot judge: %s", judge.name, fault.Text(err)))
@@ -418,11 +417,12 @@ func (r *retrainRun) judge(ctx context.Context, model string, judge *judgeRows) 
 	if err != nil {
 		return err
 	}
-	return r.timed("promote", func() error { return r.decide(ctx, model) })
+	return r.decide(ctx, model)
 }
 
 // decide promotes the model, or records that the champion stays.
 func (r *retrainRun) decide(ctx context.Context, model string) error {
+	defer r.time("promote")()
 	report, o := r.report, &r.options
 	passed := !slices.ContainsFunc(report.Gates, func(g registry.Gate) bool { return !g.Passed })
 	change := registry.Change{By: o.By, Gates: report.Gates, Day: o.Day, Command: o.Command, Why: report.Reason(),
@@ -459,10 +459,10 @@ func (r *retrainRun) decide(ctx context.Context, model string) error {
 	return err
 }
 
-// endWithoutModel ends a run that has no new model to judge, with errEnded. why is the reason.
+// endWithoutModel ends a run that has no new model to judge. why is the reason. It returns nil, the result of the run.
 func (r *retrainRun) endWithoutModel(why string) error {
 	r.report.Outcome, r.report.Why = results.Nothing, why
-	return errEnded
+	return nil
 }
 
 // uris returns the URIs of the files of days.

@@ -1,7 +1,6 @@
 package days
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -34,14 +33,13 @@ func (r *retrainRun) retrainByRecipe(ctx context.Context) error {
 	if err := r.openIndex(ctx, id); err != nil {
 		return err
 	}
-	var accepted []Day
-	if err := r.timed("sum", func() (err error) {
-		accepted, err = r.sumAll(ctx, recipe, r.drawnFrom())
-		return err
-	}); err != nil {
+	end := r.time("sum")
+	accepted, err := r.sumAll(ctx, recipe, r.drawnFrom())
+	end()
+	if err != nil {
 		return err
 	}
-	if err := r.endIfRefused(ctx); err != nil {
+	if err := r.endIfRefused(ctx); err != nil || r.ended() {
 		return err
 	}
 	if !slices.ContainsFunc(r.days, func(p Day) bool { return p.Date == r.options.Day }) {
@@ -89,14 +87,13 @@ func (r *retrainRun) retrainByRecipe(ctx context.Context) error {
 }
 
 // measureDrift adds the drift of all rows from the rows of the recipe to the report, if it decides about a new recipe.
-func (r *retrainRun) measureDrift(ctx context.Context, train options.SumDirs) error {
+func (r *retrainRun) measureDrift(ctx context.Context, train options.SumDirs) (err error) {
 	if r.options.Redraw == 0 || !r.index.Drawn {
 		return nil
 	}
-	return r.timed("drift", func() (err error) {
-		r.report.Drift, err = r.jobs.Drift(ctx, r.index.sumsDir(drawnSums), train)
-		return err
-	})
+	defer r.time("drift")()
+	r.report.Drift, err = r.jobs.Drift(ctx, r.index.sumsDir(drawnSums), train)
+	return err
 }
 
 // sumAll sums the days that have no sums yet, by a recipe that was drawn from the days
@@ -287,8 +284,11 @@ func (r *retrainRun) trainedOn(train []Day) bool {
 	return r.lineage != nil && slices.EqualFunc(train, r.lineage.Sources, Day.matches)
 }
 
-// endIfRefused ends a run with errEnded if the data of its day was refused. If there is a lineage, it first adds
-// changes and drifts to the report.
+// ended reports whether a run has an outcome.
+func (r *retrainRun) ended() bool { return r.report.Outcome != "" }
+
+// endIfRefused ends a run if the data of its day was refused. If there is a lineage, it first adds changes and drifts
+// to the report.
 func (r *retrainRun) endIfRefused(ctx context.Context) error {
 	if r.lineage != nil {
 		r.reportChanges()
@@ -301,18 +301,18 @@ func (r *retrainRun) endIfRefused(ctx context.Context) error {
 	return r.refuse(ctx, fmt.Sprintf("the data of %s is refused: %s", r.options.Day, r.report.Refused[i].Why))
 }
 
-// refuse ends a run that has no data to train on, with errEnded, and records it in the history of the champion.
+// refuse ends a run that has no data to train on, and records it in the history of the champion.
 func (r *retrainRun) refuse(ctx context.Context, why string) error {
 	r.report.Outcome, r.report.Why = results.Refused, why
 	if r.champion == "" {
-		return errEnded
+		return nil
 	}
 	e, err := r.lastEvent(ctx, r.champion)
 	if err == nil && (e == nil || e.Action != registry.Refused) {
 		_, err = r.registry.Refuse(ctx, r.champion, registry.Change{By: r.options.By, Day: r.options.Day,
 			Command: r.options.Command, Why: why})
 	}
-	return cmp.Or(err, errEnded)
+	return err
 }
 
 // fit fits a model to the sums of days, and returns its name.
@@ -330,11 +330,10 @@ func (r *retrainRun) fit(ctx context.Context, id string, train []Day, judge *jud
 		Sources: sourcesOf(train, sumsDirs), HeldOut: judge.source(), Seen: hashOf(r.days, o.Settings),
 	}
 	r.fromLineage(l)
-	return model, r.timed("fit", func() error {
-		return r.makeOnce(ctx, model, l, func(dir string) error {
-			f.Model = dir
-			return r.fitSums(ctx, train, f)
-		})
+	defer r.time("fit")()
+	return model, r.makeOnce(ctx, model, l, func(dir string) error {
+		f.Model = dir
+		return r.fitSums(ctx, train, f)
 	})
 }
 
@@ -354,8 +353,8 @@ func (r *retrainRun) judgeFitted(ctx context.Context, model string, train []Day,
 	return r.judge(ctx, model, judge)
 }
 
-// fitSums fits a model to the sums of days as f says, or to the sum that a stopped run has created. If some
-// sums cannot be subtracted, it adds up the sums of all days.
+// fitSums fits a model to the sums of days by the plan f, or to the total that a stopped run has created. If
+// some sums cannot be subtracted, it adds up the sums of all days.
 func (r *retrainRun) fitSums(ctx context.Context, train []Day, f options.Fit) error {
 	if f.SaveSums != "" {
 		// The manifest is written last.

@@ -64,7 +64,7 @@ func parsePattern(text, condition string) (*pattern, error) {
 		return nil, err
 	}
 	if strings.ContainsAny(abs, `[\`) {
-		return nil, exit.Usagef("data: %q: [ and \\ cannot be used here; use * and ?", text)
+		return nil, exit.Usagef("--data: %q: [ and \\ cannot be used here; use * and ?", text)
 	}
 	expr, err := storage.PatternRegexp(abs)
 	if err != nil {
@@ -73,7 +73,7 @@ func parsePattern(text, condition string) (*pattern, error) {
 	groups := strings.NewReplacer("YYYY", "(?<y>[0-9]{4})", "MM", "(?<m>[0-9]{2})", "DD", "(?<d>[0-9]{2})")
 	names, err := regexp.Compile(groups.Replace(expr))
 	if err != nil {
-		return nil, exit.Usagef("data: %q: %w", text, err)
+		return nil, exit.Usagef("--data: %q: %w", text, err)
 	}
 	c, err := where.Parse(condition)
 	if err != nil {

@@ -16,12 +16,11 @@ import (
 
 // drawNew trains with a new recipe on the days of the window that have similar rows.
 func (r *retrainRun) drawNew(ctx context.Context, why string) error {
-	var similar []Day
-	err := r.timed("check", func() (err error) { similar, err = r.similarDays(ctx); return err })
-	if err != nil {
+	similar, err := r.similarDays(ctx)
+	if err != nil || r.ended() {
 		return err
 	}
-	if err := r.endIfRefused(ctx); err != nil {
+	if err := r.endIfRefused(ctx); err != nil || r.ended() {
 		return err
 	}
 	if r.options.Window.Auto {
@@ -33,8 +32,9 @@ func (r *retrainRun) drawNew(ctx context.Context, why string) error {
 // similarDays returns the days of the window to train on, when there is no recipe yet. It draws a reference recipe,
 // which is small, from one day, and checks the others by their drift from it. It takes the first reference to
 // which more days are similar than not. If there is none, it takes the reference with the most similar
-// days, provided that the champion was trained on its day. Otherwise the run ends with errEnded.
+// days, provided that the champion was trained on its day. Otherwise the run ends.
 func (r *retrainRun) similarDays(ctx context.Context) (similar []Day, err error) {
+	defer r.time("check")()
 	references, trusted, err := r.references(ctx)
 	if err != nil {
 		return nil, err
@@ -189,11 +189,9 @@ func (r *retrainRun) chooseWindow(ctx context.Context, train []Day) ([]Day, erro
 	for _, day := range train {
 		dirs = append(dirs, r.index.sumsDir(day.name()))
 	}
-	var w *results.ChosenWindow
-	err := r.timed("window", func() (err error) {
-		w, err = r.jobs.ChooseWindow(ctx, dirs, r.index.Errors)
-		return err
-	})
+	end := r.time("window")
+	w, err := r.jobs.ChooseWindow(ctx, dirs, r.index.Errors)
+	end()
 	if isUnfit(err) {
 		r.notef("the window takes all days, because it cannot be chosen: %s", fault.Text(err))
 		return train, nil

@@ -31,17 +31,17 @@ type index struct {
 	dir  string
 	file []byte                 // content when last read or written; nil if it does not exist
 	Days map[string]*indexEntry `json:"days"` // by name
-	// TotalOf has the names of the sums in the stored total, sorted; nil if there is no total.
+	// TotalOf holds the names of the sums in the stored total, sorted; nil if there is no total.
 	TotalOf []string `json:"total_of,omitempty"`
 	// Drawn reports that drawnSums exists.
 	Drawn     bool `json:"drawn,omitempty"`
 	Reference bool `json:"reference,omitempty"` // the recipe is a reference
 	// Errors are the errors by which the last window was chosen: see ask.ChooseWindow.
 	Errors map[string][]float64 `json:"errors,omitempty"`
-	// Models has the directories of models whose retrainings use these sums. It has unknownModels if
+	// Models holds the directories of models whose retrainings use these sums. It has unknownModels if
 	// there were sums before any directory was recorded.
 	Models []string `json:"models,omitempty"`
-	// Removing has the names of sums that are being removed. They are not in Days.
+	// Removing holds the names of sums that are being removed. They are not in Days.
 	Removing []string `json:"removing,omitempty"`
 	// Drop has directories of totals that are not needed. Some may not exist: a run may have been
 	// stopped before it created or after it removed them.
@@ -57,6 +57,8 @@ type indexEntry struct {
 // name returns the name of the sums of this version of a day.
 func (d Day) name() string { return d.Date + "-" + d.Digest }
 
+// readIndex reads the index in a directory, which is empty if there is no file. It drops a total whose sums do not
+// exist.
 func readIndex(ctx context.Context, dir string) (*index, error) {
 	x := &index{dir: dir, Days: map[string]*indexEntry{}, Errors: map[string][]float64{}}
 	data, err := storage.ReadFile(ctx, storage.Join(dir, indexFile), maxIndex)
@@ -82,6 +84,7 @@ func readIndex(ctx context.Context, dir string) (*index, error) {
 	return x, nil
 }
 
+// write stores the index if it has changed. It fails if another run has changed the file since it was read.
 func (x *index) write(ctx context.Context) error {
 	data, err := json.MarshalIndent(x, "", " ")
 	if err != nil {

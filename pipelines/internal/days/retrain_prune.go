@@ -22,6 +22,7 @@ import (
 // on and the total of their recipe. The sums of present days, also by reference recipes, are needed as
 // well. Only sums whose index names no other directory of models are removed.
 func (r *retrainRun) prune(ctx context.Context) error {
+	defer r.time("prune")()
 	needed, err := r.needs(ctx)
 	if err != nil || needed == nil {
 		return err
@@ -121,7 +122,7 @@ func dayOf(name string) (day string, ok bool) {
 	return name[:len(dayForm)], err == nil
 }
 
-// needs has what the models with an alias need.
+// needs holds the recipes and sums that the models with an alias need.
 type needs struct {
 	recipes map[string]bool // by identifier
 	sums    map[sumsKey]bool

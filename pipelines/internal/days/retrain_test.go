@@ -707,7 +707,7 @@ func stoppedIsRepeated(t *testing.T, rounds, auto bool) {
 		after func(*disktest.Mem)
 	}{{"killed", (*disktest.Mem).Kill}, {"a power cut", (*disktest.Mem).PowerCutZeros}} {
 		killed := 0
-		for from := 1; from <= step; from += campaign.Of(3, 1) {
+		for from := 1; from <= step; from += campaign.Pick(3, 1) {
 			s := newShop(t)
 			s.jobs.rounds, s.o.Window.Auto = rounds, auto
 			got := s.month(t, func(day int) {
@@ -781,16 +781,16 @@ func TestConcurrentRetrainsPromoteOnce(t *testing.T) {
 func TestRetrainRejectsInvalidOptions(t *testing.T) {
 	s := newShop(t)
 	for want, change := range map[string]func(*options.RetrainData){
-		"no day to work for: name it with --day, such as --day 20": func(o *options.RetrainData) { o.Day = "" },
-		"no directory of models: name one with --models":           func(o *options.RetrainData) { o.Models = "" },
-		"--window must be at least 0":                              func(o *options.RetrainData) { o.Window.Days = -1 },
-		"is not a day":                                             func(o *options.RetrainData) { o.Day = "yesterday" },
-		"different directories":                                    func(o *options.RetrainData) { o.Sums = o.Models + "/sums" },
-		"--redraw must be at least 0":                              func(o *options.RetrainData) { o.Redraw = -1 },
-		"between 0 and 1":                                          func(o *options.RetrainData) { o.MaxDrift = 2 },
-		"contain DD once (has it 0 times)":                         func(o *options.RetrainData) { o.Data = "data/YYYY/MM" },
-		"write it as 2026-11-20":                                   func(o *options.RetrainData) { o.Day = "20.11.2026" },
-		"must be in different di":                                  func(o *options.RetrainData) { o.Sums = "/shop" },
+		"--day is missing: name the day, such as":         func(o *options.RetrainData) { o.Day = "" },
+		"--models is missing: name a directory of models": func(o *options.RetrainData) { o.Models = "" },
+		"--window must be at least 0":                     func(o *options.RetrainData) { o.Window.Days = -1 },
+		"is not a day":                                    func(o *options.RetrainData) { o.Day = "yesterday" },
+		"different directories":                           func(o *options.RetrainData) { o.Sums = o.Models + "/sums" },
+		"--redraw must be at least 0":                     func(o *options.RetrainData) { o.Redraw = -1 },
+		"between 0 and 1":                                 func(o *options.RetrainData) { o.MaxDrift = 2 },
+		"contain DD once (has it 0 times)":                func(o *options.RetrainData) { o.Data = "data/YYYY/MM" },
+		"write it as 2026-11-20":                          func(o *options.RetrainData) { o.Day = "20.11.2026" },
+		"must be in different di":                         func(o *options.RetrainData) { o.Sums = "/shop" },
 	} {
 		o := s.o
 		o.Day = date(1)
@@ -888,6 +888,20 @@ func TestDayThatCannotJudgeIsRejected(t *testing.T) {
 	s.put(5, "e f")
 	s.put(6, "g h")
 	s.night(t, 6, results.Promoted)
+}
+
+// The same is true if the other days get a new recipe.
+func TestDayThatCannotJudgeANewRecipeIsRejected(t *testing.T) {
+	s := newShop(t)
+	s.o.Window = options.Window{Days: 3}
+	s.put(1, "a b")
+	s.put(2, "c d")
+	s.night(t, 2, results.Promoted)
+	s.put(3, "e f unfit")
+	s.night(t, 3, results.Promoted)
+	s.put(4, "a b")
+	s.night(t, 4, results.Refused, "the data of "+date(4)+" cannot judge: row ", "which was trained on it")
+	s.did(t, "sum 1", "fit 2-0", "train 2")
 }
 
 // A night that fails leaves its work directory, from which the same command continues. If the next day comes

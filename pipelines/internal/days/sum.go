@@ -32,9 +32,9 @@ func Sum(ctx context.Context, o options.Sum) (*results.Sum, error) {
 func validateSum(o options.Sum) error {
 	switch {
 	case o.Recipe == "":
-		return exit.Usagef("no recipe: name the directory of a model with --recipe")
+		return exit.Usagef("--recipe is missing: name the directory of a model")
 	case o.Out == "":
-		return exit.Usagef("no directory for the sums: name one with --out")
+		return exit.Usagef("--out is missing: name the directory to create")
 	}
 	if err := cmp.Or(prepare.CheckFraction(o.MaxBadFraction), prepare.CheckDrift(o.MaxDrift)); err != nil {
 		return err
@@ -86,7 +86,7 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *r
 	}
 	s := &sumRun{job: t, recipe: byRecipe.Recipe, leaf: leaf, listsRows: recipe != nil,
 		result: &results.Sum{Out: o.Out, Seconds: j.Seconds, Kernel: byRecipe.Recipe.Kernel}}
-	if err := j.Timed(ctx, "sum", s.sum); err != nil {
+	if err := s.sum(ctx); err != nil {
 		return nil, nil, err
 	}
 	s.result.Notes = t.Training.Notes
@@ -106,6 +106,7 @@ type sumRun struct {
 // sum sums the rows in a pass, and describes and publishes the result.
 func (s *sumRun) sum(ctx context.Context) error {
 	t := s.job.Training
+	defer t.Job.Time("sum")()
 	summed, err := s.job.SumRows(ctx)
 	if err != nil {
 		return err

@@ -27,8 +27,7 @@ func checkDrift(bound float64, p *drift.Report) error {
 
 // FeatureDrift returns the distance in features between the rows of the sums in the directories
 // from and the rows of the sums compared.
-func FeatureDrift(ctx context.Context, from []string, compared options.SumDirs,
-	threads int) (drift.Features, error) {
+func FeatureDrift(ctx context.Context, from []string, compared options.SumDirs, threads int) (drift.Features, error) {
 	var all [2]*featureSum
 	for i, dirs := range []options.SumDirs{{Sums: from}, compared} {
 		var terms []sumdirs.Term
@@ -49,7 +48,7 @@ func FeatureDrift(ctx context.Context, from []string, compared options.SumDirs,
 		}
 	}
 	before, now := all[0], all[1]
-	return drift.OfFeatures(before.FeatureSum, now.FeatureSum, min(before.effective, now.effective), threads), nil
+	return drift.CompareFeatures(before.FeatureSum, now.FeatureSum, min(before.effective, now.effective), threads), nil
 }
 
 // driftedParts returns texts about the added terms whose drift from the recipe's rows, in a column,
@@ -75,7 +74,7 @@ func driftedParts(ctx context.Context, terms []sumdirs.Term, bound float64, thre
 		if err := addFeatures(ctx, d, &part); err != nil {
 			return nil, err
 		}
-		if f := drift.OfFeatures(part, all.Without(part), all.effective, threads); f.AtLeast > farthest.AtLeast {
+		if f := drift.CompareFeatures(part, all.Without(part), all.effective, threads); f.AtLeast > farthest.AtLeast {
 			farthest, dir = f, d.Place
 		}
 	}
@@ -87,7 +86,7 @@ func driftedParts(ctx context.Context, terms []sumdirs.Term, bound float64, thre
 	return failed, nil
 }
 
-// featureSum has the sums of the features of rows.
+// featureSum holds the sums of the features of rows.
 type featureSum struct {
 	drift.FeatureSum
 	effective float64 // independent rows, one per group, as a share of the sum of weights; at most 1

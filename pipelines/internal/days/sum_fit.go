@@ -52,7 +52,7 @@ func Fit(ctx context.Context, o options.Fit) (result *results.Train, err error) 
 // subtracted rows are among the added ones, it is the same as from summing the remaining rows at once.
 func AddSums(ctx context.Context, add options.AddSums) (*results.Sum, error) {
 	if add.Out == "" {
-		return nil, exit.Usagef("no directory for the sums: name one with --out")
+		return nil, exit.Usagef("--out is missing: name the directory to create")
 	}
 	o := options.Fit{SumDirs: add.SumDirs, SaveSums: add.Out, Job: add.Job}
 	terms, err := openTerms(ctx, o)
@@ -103,8 +103,8 @@ func checkChoices(o options.Fit) error {
 func outputOf(o options.Fit) string { return cmp.Or(o.Model, o.SaveSums) }
 
 // fitTerms adds up the terms, writes the total to SaveSums and fits Model, unless these are "".
-// forgotten has the HMACs that identify subtracted rows: see results.Certificate.SumsOfRows. parent is the name of the
-// model with the recipe, for the lineage; "" if unknown.
+// forgotten holds the HMACs that identify subtracted rows: see results.Certificate.SumsOfRows. parent is the name of
+// the model with the recipe, for the lineage; "" if unknown.
 func fitTerms(ctx context.Context, o options.Fit, parent string, terms []sumdirs.Term,
 	forgotten []string) (p *sums.Manifest, result *results.Train, err error) {
 	all, err := sumdirs.Add(ctx, terms)
@@ -154,17 +154,16 @@ type sumFit struct {
 
 // run adds up the sums, solves for the weights if there is a model to create, and saves the total if it is to be kept.
 func (f *sumFit) run(ctx context.Context) error {
-	j := f.job.Training.Job
-	if err := j.Timed(ctx, "add", f.add); err != nil {
+	if err := f.add(ctx); err != nil {
 		return err
 	}
 	if f.options.Model != "" {
-		if err := j.Timed(ctx, "solve", f.solve); err != nil {
+		if err := f.solve(ctx); err != nil {
 			return err
 		}
 	}
 	if f.options.SaveSums != "" {
-		return j.Timed(ctx, "save", f.save)
+		return f.save(ctx)
 	}
 	return nil
 }
@@ -175,6 +174,7 @@ const partBytes = 3 * ridge.MaxPartBytes
 // add adds up the sums in the work directory, and describes them.
 func (f *sumFit) add(ctx context.Context) (err error) {
 	o, all, j := &f.options, f.total, f.job.Training.Job
+	defer j.Time("add")()
 	// The name of the state depends on the content of the sums, not on their directories.
 	digest := ""
 	for _, d := range all.Terms {
@@ -221,6 +221,7 @@ func (f *sumFit) add(ctx context.Context) (err error) {
 // solve fits a model to the total, and segments to the sums of levels.
 func (f *sumFit) solve(ctx context.Context) (err error) {
 	t := f.job.Training
+	defer t.Job.Time("solve")()
 	f.fit, err = f.job.SolveSums(ctx, f.summed, f.manifest.Sums)
 	if err != nil || f.options.Each == "" {
 		return err
@@ -233,6 +234,7 @@ func (f *sumFit) solve(ctx context.Context) (err error) {
 // save publishes the total.
 func (f *sumFit) save(ctx context.Context) error {
 	j, dir := f.job.Training.Job, f.options.SaveSums
+	defer j.Time("save")()
 	files, err := f.manifest.Files(f.total.Recipe, f.files)
 	if err != nil {
 		return err

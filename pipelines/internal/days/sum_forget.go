@@ -60,7 +60,7 @@ func readCertificate(ctx context.Context, name string) (*results.Certificate, er
 // Rows that are not in the sums are refused: see sums.RowHashes.
 func Forget(ctx context.Context, o options.Forget) (*results.Forget, error) {
 	if o.Out == "" {
-		return nil, exit.Usagef("no directory for the model without the rows: name one with --out")
+		return nil, exit.Usagef("--out is missing: name the directory to create")
 	}
 	out := job.Dir{Flag: "out", Name: o.Out}
 	if err := cmp.Or(job.CheckOutputs(out, job.Dir{Flag: "save_sums", Name: o.SaveSums}),
@@ -91,9 +91,11 @@ func Forget(ctx context.Context, o options.Forget) (*results.Forget, error) {
 	return result, exit.AfterPublish(o.Out, err)
 }
 
+// forgetRows sums the rows to forget, checks that they are in the sums of the model, subtracts them, fits the new
+// model and writes the certificate.
 func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, err error) {
 	if o.Model == "" {
-		return nil, exit.Usagef("no model: name its directory with --model")
+		return nil, exit.Usagef("--model is missing: name the directory of a model")
 	}
 	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err
@@ -116,11 +118,8 @@ func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, 
 	defer func() { err = r.scratch.Close(ctx, err) }()
 	recipe, terms := r.recipe, r.terms
 	lambda := lambdaOf(before, recipe)
-	c := &results.Certificate{
-		Format: sums.Format, Program: engine.Version(), Recipe: recipe.Digest, Remains: remains,
-	}
-	c.ModelBefore, c.WeightsBefore = before.SHA256, weightsOf(before)
-	if c.SumsBefore, err = r.sumsDigest(ctx, lambda, before); err != nil {
+	sumsBefore, err := r.sumsDigest(ctx, lambda, before)
+	if err != nil {
 		return nil, err
 	}
 	if err := r.sum(ctx); err != nil {
@@ -129,9 +128,8 @@ func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, 
 	if r.why != "" {
 		return nil, exit.Dataf("pipelines: %s", r.why)
 	}
-	c.Rows = r.subtracted.Rows.Used
-	c.Codes, c.SumsOfRows = r.key.codes(r.rows), r.key.hide([]byte(r.subtracted.Sums))
-	if used := usedBy(terms); c.Rows == used {
+	rows, sumsOfRows := r.subtracted.Rows.Used, r.key.hide([]byte(r.subtracted.Sums))
+	if used := usedBy(terms); rows == used {
 		return nil, exit.Dataf(
 			"pipelines: all %s rows of the sums would be forgotten, and none is left to fit a model to; remove the "+
 				"model and the sums", report.Groups(used))
@@ -139,7 +137,7 @@ func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, 
 	_, parent := storage.Split(strings.TrimRight(o.Model, "/"))
 	fit := options.Fit{Lambda: lambda, Calibrate: calibrationOf(before, recipe), Model: o.Out, SaveSums: o.SaveSums,
 		Job: o.Job}
-	p, fitted, err := fitTerms(ctx, fit, parent, append(slices.Clone(terms), r.subtracted), []string{c.SumsOfRows})
+	p, fitted, err := fitTerms(ctx, fit, parent, append(slices.Clone(terms), r.subtracted), []string{sumsOfRows})
 	if err != nil {
 		return nil, err
 	}
@@ -147,9 +145,14 @@ func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, 
 	if err != nil {
 		return nil, err
 	}
-	c.SumsAfter, c.ModelAfter, c.WeightsAfter = p.Sums, after.SHA256, weightsOf(after)
-	c.Lambda = after.Learner.Lambda
-	return &results.Forget{Train: fitted, Rows: c.Rows, IDs: r.listedIDs, Certificate: c}, nil
+	c := &results.Certificate{
+		Format: sums.Format, Program: engine.Version(), Recipe: recipe.Digest, Remains: remains,
+		Rows: rows, Codes: r.key.codes(r.rows), SumsOfRows: sumsOfRows, Lambda: after.Learner.Lambda,
+		BeforeAndAfter: results.BeforeAndAfter{
+			SumsBefore: sumsBefore, ModelBefore: before.SHA256, WeightsBefore: weightsOf(before),
+			SumsAfter: p.Sums, ModelAfter: after.SHA256, WeightsAfter: weightsOf(after)},
+	}
+	return &results.Forget{Train: fitted, Rows: rows, IDs: r.listedIDs, Certificate: c}, nil
 }
 
 // readIDs reads the list of ids. It returns nil if there is none.
@@ -177,7 +180,7 @@ func readIDs(ctx context.Context, o options.ForgottenRows, recipe *sums.Recipe) 
 	return l, nil
 }
 
-// forgetInputs has the inputs of Forget and VerifyForgotten.
+// forgetInputs holds the inputs of Forget and VerifyForgotten.
 type forgetInputs struct {
 	options   options.ForgottenRows
 	recipe    *sums.Recipe
@@ -328,7 +331,7 @@ func calibrationOf(m *models.Manifest, r *sums.Recipe) options.Calibration {
 // is an *exit.GateError and the result is complete.
 func VerifyForgotten(ctx context.Context, o options.VerifyForgotten) (result *results.VerifyForgotten, err error) {
 	if o.Model == "" {
-		return nil, exit.Usagef("no model: name the directory of the model without the rows with --model")
+		return nil, exit.Usagef("--model is missing: name the directory of the model without the rows")
 	}
 	if err := job.Validate(o.Job, o.Data, "", job.Dir{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err

@@ -25,10 +25,10 @@ func Prune(ctx context.Context, o options.PruneSums) (*results.PruneSums, error)
 	case len(o.Sums) == 0:
 		return nil, exit.Usagef("--sums is missing: name directories that bochner sum created")
 	case o.Keep == "":
-		return nil, exit.Usagef("nothing says which sums are old: give the days to keep with --keep, such as 90d")
+		return nil, exit.Usagef("--keep is missing: name the days to keep, such as 90d")
 	case o.Models == "" && o.Model == "":
 		return nil, exit.Usagef(
-			"no models: name the directory of models whose champion keeps its sums with --models, or a model with --model")
+			"--models is missing: name the directory of models whose champion keeps its sums, or a model with --model")
 	}
 	span, err := sumdirs.Duration("--keep", o.Keep)
 	if err != nil {
@@ -117,7 +117,7 @@ func clearRemains(ctx context.Context, o options.PruneSums, span time.Duration, 
 	return nil
 }
 
-// neededSums has the model that needs sums, by the digest of a part of the data and by the
+// neededSums holds the model that needs sums, by the digest of a part of the data and by the
 // directory of its sums.
 type neededSums struct{ byDigest, byDir map[string]string }
 
@@ -154,6 +154,7 @@ func neededBy(ctx context.Context, o options.PruneSums) (*neededSums, error) {
 	return n, nil
 }
 
+// add adds the sums in the lineage of the model in dir.
 func (n *neededSums) add(ctx context.Context, dir string) error {
 	if _, err := models.ReadManifest(ctx, dir); err != nil {
 		return err

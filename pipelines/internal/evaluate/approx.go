@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-// approximationErrors has the errors of inner products of features as estimates of the kernel, over all pairs
+// approximationErrors holds the errors of inner products of features as estimates of the kernel, over all pairs
 // of distinct rows of a sample.
 type approximationErrors struct {
 	MAE         float64 // mean of |φ(x)·φ(z) − K(x, z)|

@@ -89,7 +89,7 @@ func validateCompare(o options.CompareKernel) error {
 	case !(o.Epsilon > 0) || math.IsInf(o.Epsilon, 0):
 		return exit.Usagef("--epsilon must be above 0 (have %g)", o.Epsilon)
 	case o.Rows < 2 || o.Rows > maxCompareRows:
-		return exit.Usagef("--rows must be between 2 and %d (have %d)", maxCompareRows, o.Rows)
+		return exit.Usagef("--rows must be 2 to %d (have %d)", maxCompareRows, o.Rows)
 	case o.All && !varied:
 		return exit.Usagef("--draw all: the %s kernel has only one way to draw features", name)
 	}
@@ -212,9 +212,9 @@ func errorChart(r *results.CompareKernel) picture.Lines {
 const cooccurFeatures = 500_000
 
 // cooccurrence plots which pixels occur together in the features of an image skeleton: for four pixels, the
-// correlation between their occurrence and that of every other pixel, as in Daniely, Frostig, Gupta and Singer
-// ("Random Features for Compositional Kernels", 2017, Fig. 4). The first channel represents a pixel. It returns
-// no files unless the skeleton is for images.
+// correlation between their occurrence and the occurrence of every other pixel, as in Daniely, Frostig, Gupta and
+// Singer ("Random Features for Compositional Kernels", 2017, Fig. 4). The first channel represents a pixel. It
+// returns no files unless the skeleton is for images.
 func cooccurrence(r prepare.Recipe, requested int) ([]storage.File, error) {
 	recipe, ok := r.Choice.Recipe.(skeleton.Compositional)
 	s := &recipe.Skeleton

@@ -122,7 +122,7 @@ func checkComparison(ctx context.Context, o *options.CompareModels) (err error) 
 		return exit.Usagef("--slices: %d columns, at most %d", len(o.Slices), scoring.MaxCompared)
 	}
 	if o.Champion == "" || o.Challenger == "" {
-		return exit.Usagef("no two models: name their directories with --champion and --challenger")
+		return exit.Usagef("--champion or --challenger is missing: name the directories of two models")
 	}
 	for _, name := range []*string{&o.Champion, &o.Challenger} {
 		if *name, err = job.FindModel(ctx, *name, o.Job.Log); err != nil {
@@ -133,7 +133,7 @@ func checkComparison(ctx context.Context, o *options.CompareModels) (err error) 
 		job.Dir{Flag: "challenger", Name: o.Challenger})
 }
 
-// pair has two opened models, and what they are compared on.
+// pair holds two opened models, and the data on which they are compared.
 type pair struct {
 	champion, challenger openedModel
 	other                *dataset.Dataset // see scoring.Compare
@@ -269,7 +269,7 @@ func (p *pair) checkUnseen(ctx context.Context, j *job.Job, used int64, reports 
 		switch {
 		case err != nil:
 			return err
-		case seen == 0:
+		case seen == 0: // this model has seen none of the rows
 		case seen == used:
 			return exit.Dataf("pipelines: %s was trained on files of these rows, so they do not tell how good it is on others; "+
 				"compare on rows that neither model has seen", m.name)

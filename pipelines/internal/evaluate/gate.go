@@ -36,14 +36,14 @@ type gateScore struct {
 	// value returns bounds on the score, which are equal if it is exact, and NaN if it is not defined for the
 	// rows. excluded is the number of rows that are left out because their predictions are not finite.
 	value func(*results.Evaluate) (low, high float64, excluded int64)
-	// undefined says for which rows the score is not defined.
+	// undefined is the reason why the score may be undefined.
 	undefined string
 	// knownClassesOnly is true if the score leaves out rows whose labels are not classes of the model: no recall
 	// includes them, and they have no rank.
 	knownClassesOnly bool
 }
 
-// gateScores has the scores by their names in JSON.
+// gateScores holds the scores by their names in JSON.
 var gateScores = map[string]gateScore{
 	"accuracy":          ofClasses(func(c *score.ClassReport) float64 { return c.Accuracy }),
 	"error":             ofClasses(func(c *score.ClassReport) float64 { return c.Error }),
@@ -210,6 +210,7 @@ func gateScoreNames() []string { return option.SortedNames(gateScores) }
 // commas. It returns nil for the empty text.
 func ParseGates(text string) (Gates, error) { return parseAll(text, parseGate) }
 
+// parseGate parses a condition such as accuracy>=0.95.
 func parseGate(text string) (g gate, err error) {
 	for _, op := range []string{">=", "<="} {
 		name, bound, found := strings.Cut(text, op)

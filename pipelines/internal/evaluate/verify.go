@@ -28,8 +28,8 @@ import (
 )
 
 // Verify recomputes the objective and the dual objective of an svm model from its training data, and checks its
-// certificate: that the weights are at most as far from the optimum as the manifest says. If the certificate
-// does not hold, the error is an *exit.GateError and the result is complete.
+// certificate: that the weights are at most as far from the optimum as recorded in the manifest. If the
+// certificate does not hold, the error is an *exit.GateError and the result is complete.
 func Verify(ctx context.Context, o options.VerifyOptimum) (result *results.VerifyOptimum, err error) {
 	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err

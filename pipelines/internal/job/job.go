@@ -1,7 +1,3 @@
-// Package job has what all jobs have in common. New opens the work directory of a Job and claims its output.
-// The Job runs passes over the data (ScanSum, PublishShards) and the rounds of iterative learners (Rounds),
-// publishes its result (Publish) and ends with Close. It stores the results of finished passes in the work
-// directory, so that a stopped job can continue.
 package job
 
 import (
@@ -88,15 +84,13 @@ func (j *Job) Close(ctx context.Context, err error) error {
 	return err
 }
 
-// Timed runs a part of the job and adds its time to the seconds of that name.
-func (j *Job) Timed(ctx context.Context, name string, part func(context.Context) error) error {
+// Time begins a part of the job. The function that it returns adds the part's time to the seconds of that name.
+func (j *Job) Time(name string) (end func()) {
 	begun := time.Now()
-	err := part(ctx)
-	j.Seconds[name] += time.Since(begun).Seconds()
-	return err
+	return func() { j.Seconds[name] += time.Since(begun).Seconds() }
 }
 
-// TakeFiles has later passes use the files that the recipe of a model names, if any.
+// TakeFiles makes later passes use the files that the recipe of a model names, if any.
 func (j *Job) TakeFiles(model string, m *models.Manifest) error {
 	dir, err := storage.Abs(model)
 	for _, name := range features.FileNames() {
@@ -120,7 +114,7 @@ func (j *Job) Run(ctx context.Context, build func(beam.Scope)) error {
 // OpenData opens the data of a job, and notes problems in the log.
 func OpenData(ctx context.Context, o dataset.Options, log io.Writer) (*dataset.Dataset, error) {
 	if len(o.Files) == 0 {
-		return nil, exit.Usagef("no data: give files with --data")
+		return nil, exit.Usagef("--data is missing: name files")
 	}
 	if err := o.Validate(); err != nil {
 		return nil, &exit.UsageError{Err: err}
@@ -225,7 +219,7 @@ type memoryLimit struct {
 	percent    int // GOGC before the job set it; 0 if it has not
 }
 
-// LimitMemory has the garbage collector keep the process within peak bytes. If peak is 0, for unknown, it
+// LimitMemory makes the garbage collector keep the process within peak bytes. If peak is 0, for unknown, it
 // collects whenever the heap has grown by a quarter. It does nothing unless options.Job.LimitMemory is set, workers are
 // in this process, and the user has set no limit.
 func (j *Job) LimitMemory(peak int64) {

@@ -26,7 +26,7 @@ type RoundOptions struct {
 	Needed int // least number of rounds, also beyond the time limit
 }
 
-// Iteration has the report on the state of each round, and the chosen state.
+// Iteration holds the report on the state of each round, and the chosen state.
 type Iteration struct {
 	Pass     string // URI of the pass file
 	History  []iterative.Report

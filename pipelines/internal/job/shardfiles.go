@@ -154,6 +154,7 @@ func (j *Job) finished(ctx context.Context, dir string,
 // errUnfinished means that the files of a shard are not complete.
 var errUnfinished = errors.New("pipelines: shard is not finished")
 
+// finishedShard returns what an earlier run has written for a shard, if its files are complete.
 func finishedShard(ctx context.Context, dir string, s dataset.Shard) (w transforms.Written, err error) {
 	data, err := storage.ReadState(ctx, storage.Join(dir, transforms.DoneName(s)), transforms.MaxState)
 	if err != nil {

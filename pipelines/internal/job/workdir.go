@@ -206,7 +206,7 @@ func (w *WorkDir) Close(ctx context.Context, err error) error {
 		code = exit.CodeOK
 	}
 	switch code {
-	case exit.CodeOK, exit.CodeModel, exit.CodeUsage, exit.CodeGate:
+	case exit.CodeOK, exit.CodeModel, exit.CodeUsage, exit.CodeGate: // remove it
 	case exit.CodeData:
 		empty, emptyErr := storage.IsEmpty(ctx, w.Dir, "")
 		if !w.Temporary && exit.WriteFailed(err) && (emptyErr != nil || !empty) {
@@ -263,6 +263,8 @@ func checkDisjoint(o options.Job, out string, dirs []Dir) error {
 // CheckOutputs refuses an output that is inside another one, or the same. Outputs without a name do not count.
 func CheckOutputs(outputs ...Dir) error { return disjoint(outputs, nil) }
 
+// disjoint returns an error if an output is inside another output or one of the read directories, or the same as
+// another output.
 func disjoint(outputs, read []Dir) error {
 	for _, a := range outputs {
 		for _, b := range append(outputs, read...) {

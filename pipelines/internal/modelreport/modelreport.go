@@ -1,5 +1,12 @@
-// Package modelreport describes models in reports. Read reads the files of a model directory, New takes those of a
-// directory that is about to be published. Model.Page is the report.
+// Package modelreport writes the report on a model, a page in HTML in the model directory (ReportFile).
+//
+// Read takes the files of an existing model directory, and New the files of a directory that is about to be published:
+// manifest, lineage, statistics of the training rows, trials of the search, learning curve and rows set aside. A
+// report needs neither the weights nor the data.
+//
+// Model.Page lists the sections in order: facts, columns (columns.go), the search for features, the errors by λ, the
+// rounds of an iterative learner (fit.go) and the origin of the model. Edge, OnFirst and LearningCurve also serve
+// other reports of a training run.
 package modelreport
 
 import (
@@ -29,7 +36,7 @@ const ReportFile = "report.html"
 // iterative.Report.
 const CurveFile = "curve.json"
 
-// Model has the data of a report on a model: the files of its directory.
+// Model holds the data of a report on a model: the files of its directory.
 type Model struct {
 	*models.Manifest
 	Stretch *stretch.Distances // how the metric stretches distances; nil without a metric
@@ -45,7 +52,7 @@ var reportFiles = []string{sums.ProfileFile, tuning.SearchFile, CurveFile, resul
 // Read reads the files of a loaded model.
 func Read(ctx context.Context, dir string, m *models.Model) (a *Model, err error) {
 	a = &Model{Manifest: m.Manifest, files: map[string][]byte{}}
-	if a.Stretch, err = stretch.Of(m.Manifest); err != nil {
+	if a.Stretch, err = stretch.Describe(m.Manifest); err != nil {
 		return nil, models.NewError(dir, err)
 	}
 	if a.Lineage, err = registry.ReadLineage(ctx, dir); err != nil {
@@ -62,8 +69,7 @@ func Read(ctx context.Context, dir string, m *models.Model) (a *Model, err error
 }
 
 // New takes the data of a report from the files of a directory that is about to be published.
-func New(m *models.Manifest, metric *stretch.Distances, l *registry.Lineage,
-	files []storage.File) (*Model, error) {
+func New(m *models.Manifest, metric *stretch.Distances, l *registry.Lineage, files []storage.File) (*Model, error) {
 	a := &Model{Manifest: m, Stretch: metric, Lineage: l, files: map[string][]byte{}}
 	for _, f := range files {
 		if _, listed := m.File(f.Name); listed && slices.Contains(reportFiles, f.Name) {

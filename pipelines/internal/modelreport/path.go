@@ -14,7 +14,7 @@ func Edge(path []ridge.CVResult, chosen, least float64) string {
 		low, high = min(low, row.Lambda), max(high, row.Lambda)
 	}
 	switch {
-	case len(path) < 2:
+	case len(path) < 2: // no other was tried
 	case chosen == low && chosen <= least: // training.gridNotes has a note on it
 	case chosen == low && chosen/10 < least:
 		return fmt.Sprintf("%g is the smallest lambda that was tried: below it, the rounding of features matters; --lambda "+

@@ -215,7 +215,8 @@ func (r evaluation) addCurves(p *report.Page) {
 		a, b := picture.Series{Name: name, Plain: true}, picture.Series{Name: name, Plain: true}
 		step := 0.0
 		for i, q := range c.Points {
-			if a.Add(q.FalsePositive, q.TruePositive); i == 0 {
+			a.Add(q.FalsePositive, q.TruePositive)
+			if i == 0 {
 				continue
 			}
 			b.Add(q.TruePositive, q.Precision)

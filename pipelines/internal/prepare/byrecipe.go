@@ -40,7 +40,8 @@ func OpenByRecipe(ctx context.Context, j options.Job, o dataset.Options, r *sums
 			o.Weight)
 	}
 	split, timeColumn := splitOf(r.Rule.Split)
-	if split.Into(&o); split.Time {
+	split.Into(&o)
+	if split.Time {
 		o.Time = timeColumn
 	}
 	d, err := job.OpenData(ctx, o, j.Log)
@@ -103,7 +104,7 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 		}
 	}
 	if len(r.Profile.Rows.Columns) == p.Profile.Dim {
-		p.Drift = drift.OfSum(r.Profile.Rows, p.Sum, p.cluster(), drift.NamesOf(d))
+		p.Drift = drift.CompareSum(r.Profile.Rows, p.Sum, p.cluster(), drift.NamesOf(d))
 		p.Drift.Schema = drift.SchemaChangesOf(r.Input, d)
 	}
 	if err := p.TakeRecipe(r, others); err != nil {

@@ -300,8 +300,7 @@ func WorkDirOfTest(training string) string {
 // and a text that describes the held-out rows. Equal rows stay together. Groups are held out as a
 // whole, and with times the latest rows. HoldOutTest reads the data to find columns, groups and times; the
 // training run does not use these results.
-func HoldOutTest(ctx context.Context, o Options, share float64) (part *dataset.TestSplit, text string,
-	err error) {
+func HoldOutTest(ctx context.Context, o Options, share float64) (part *dataset.TestSplit, text string, err error) {
 	if o.Split.Fold != "" {
 		return nil, "", exit.Usagef("--test %g cannot be used with --fold_column, which chooses the held-out rows; name "+
 			"files for --test", share)

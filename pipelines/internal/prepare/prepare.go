@@ -1,15 +1,3 @@
-// Package prepare profiles the data of a job and derives from the profile what training needs: the types of
-// columns, the target, the folds and the recipe of features.
-//
-// Data runs the profile pass for options.Prepare and returns a Prepared. ProfileByRecipe does so with the recipe of a
-// model. A Session is a job with a Prepared: it runs further passes before the fit, which count copies of rows,
-// sum labels to encode categories, and sample rows. The order is New, Session.EncodeLabels, Session.CountCopies, and
-// then passes with folds. A Recipe is made from the options of a kernel, a chain of preprocessing steps (Scaling)
-// and the statistics of the profile.
-//
-// The profile pass adds up a profile.Sum, whose result is a profile.Profile. ProfileRows returns the sum with other
-// results of the pass as a PassResult; Prepared has the results that later steps need as ProfileData. A model directory
-// records them as sums.Profile, and a manifest as models.Profile.
 package prepare
 
 import (
@@ -80,7 +68,7 @@ func Validate(o options.Prepare) error {
 		return err
 	}
 	if !(o.Room >= 0 && o.Room <= maxRoom) {
-		return exit.Usagef("--target_room must be between 0 and %d (have %g)", maxRoom, o.Room)
+		return exit.Usagef("--target_room must be 0 to %d (have %g)", maxRoom, o.Room)
 	}
 	if err := cmp.Or(checkScale(o.Scale), ValidateTypes(o.Types)); err != nil {
 		return err
@@ -137,7 +125,7 @@ func Mode(maxBad float64) dataset.Mode {
 	return dataset.SkipRow
 }
 
-// Prepared has the results of the profile pass and what is derived from them.
+// Prepared holds the results of the profile pass and what is derived from them.
 type Prepared struct {
 	PassResult
 	Statistics *profile.Statistics  // of the profile
@@ -156,7 +144,7 @@ type Prepared struct {
 	repeatShare   float64 // share of rows that repeat an earlier one
 }
 
-// PassResult has the results of the profile pass.
+// PassResult holds the results of the profile pass.
 type PassResult struct {
 	Data     *dataset.Dataset // the row length is known after New
 	Shards   []dataset.Shard  // with exact bounds and line numbers
@@ -311,8 +299,7 @@ func Explained(err error, notes []schema.Note) error {
 // profileWithLabels runs a profile pass.
 func profileWithLabels(ctx context.Context, o Options, j *job.Job,
 	d *dataset.Dataset) (p *PassResult, numbers bool, err error) {
-	return ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed,
-		&transforms.Labeling{Open: o.Task != models.Regression})
+	return ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed, &transforms.Labeling{Open: o.Task != models.Regression})
 }
 
 // ProfileRows runs the profile pass. target has the accepted labels. numbers is false if the rows were

@@ -32,7 +32,7 @@ type Scaling struct {
 	Sample   func() (x []float32, n int, err error) // sample of output rows, n×Dim
 }
 
-// statistics has the statistics of the output columns.
+// statistics holds the statistics of the output columns.
 type statistics struct {
 	mean, variance []float64
 	low, high      []float64
@@ -66,12 +66,12 @@ func checkScale(chain []string) error {
 		}
 	}
 	if len(chain) > 1 && (slices.Contains(chain, "auto") || slices.Contains(chain, "none")) {
-		return exit.Usagef("--scale: auto and none cannot be combined with other steps")
+		return exit.Usagef("--scale: auto and none cannot be used with other steps")
 	}
 	return nil
 }
 
-// plainSteps has the steps without arguments.
+// plainSteps holds the steps without arguments.
 var plainSteps = map[string]func(*Scaling) error{
 	"auto": nil, "none": func(*Scaling) error { return nil },
 	"unit": (*Scaling).unit, "standard": (*Scaling).standard, "minmax": (*Scaling).minmax,
@@ -97,8 +97,7 @@ func chooseScale(chain []string, encode encoding, seed uint64, schema dataset.Sc
 	if AutoScale(chain) {
 		chain = []string{cmp.Or(schema.Traits().Scale, "standard")}
 	}
-	sc := &Scaling{Dim: p.Dim, statistics: statistics{known: true}, image: ShapeOf(schema),
-		seed: seed}
+	sc := &Scaling{Dim: p.Dim, statistics: statistics{known: true}, image: ShapeOf(schema), seed: seed}
 	sc.Sample = func() ([]float32, int, error) {
 		x, n, d := sum.Sample()
 		if sc.encoded > 0 {
@@ -139,6 +138,7 @@ func (sc *Scaling) column(mean, variance float64, low, high float32) {
 	sc.least, sc.largest = append(sc.least, low), append(sc.largest, high)
 }
 
+// add adds the preprocessing step of a word of --scale: a name, a name with numbers, or a number to divide by.
 func (sc *Scaling) add(word string) error {
 	sc.unitNorm = word == "unit"
 	if step, ok := plainSteps[word]; ok {
@@ -321,7 +321,7 @@ func ShapeOf(schema dataset.Schema) preprocess.ImageShape {
 	return preprocess.ImageShape(schema.Shape())
 }
 
-// imageArgs has the number of arguments of steps.
+// imageArgs holds the number of arguments of steps.
 var imageArgs = map[string]int{"crop": 1, "patchpca": 3, "patches": 3}
 
 // imageNumbers returns the arguments of a step such as crop:24.

@@ -31,7 +31,7 @@ func ValidateTypes(o options.Types) error {
 		return exit.Usagef("--fill must be mean or median (have %q)", o.Fill)
 	}
 	if o.MaxLevels < 0 || o.MaxLevels > schema.MaxLevels {
-		return exit.Usagef("--max_levels must be between 0 and %d (have %d)", schema.MaxLevels, o.MaxLevels)
+		return exit.Usagef("--max_levels must be 0 to %d (have %d)", schema.MaxLevels, o.MaxLevels)
 	}
 	return nil
 }
@@ -150,8 +150,8 @@ func DescribeBy(o options.Types, d *dataset.Dataset,
 	return description, notes, nil
 }
 
-// SetTypes has rows of the dataset hold the features of a description with their types, and sets how times of
-// rows, labels and weights are written. If all columns are plain numbers it changes nothing else.
+// SetTypes gives the rows of a dataset the features of a description, with their types, and sets how times of rows,
+// labels and weights are written. If all columns are plain numbers it changes nothing else.
 func SetTypes(d *dataset.Dataset, description *schema.Description) {
 	n := 0
 	for _, c := range dataset.DescribedBy(d) {

@@ -144,7 +144,7 @@ func countedLevels(all []schema.Level, known map[string]bool) string {
 		switch {
 		case known != nil && !known[l.Text]:
 			other += l.Rows
-		case len(parts) > maxLevels:
+		case len(parts) > maxLevels: // the list already ends with …
 		case len(parts) == maxLevels:
 			parts = append(parts, "…")
 		case l.Rows > 0:

@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/models/paired"
 )
 
-// GroupsText says for how many independent rows the intervals of groups are.
+// GroupsText describes intervals that count groups: the number of independent rows that they stand for.
 func GroupsText(columns []string, independent float64) string {
 	return fmt.Sprintf("groups of column %s: intervals are for %s", strings.Join(columns, ", "),
 		Counted64(int64(independent), "independent row"))

@@ -88,7 +88,7 @@ func rateOf(wrong, rows int64, byWeight, effective float64) Figure {
 	return Figure{100 * share, 100 * low, 100 * high}
 }
 
-// Lambdas has the held-out figures for each λ, for a report on a task.
+// Lambdas holds the held-out figures for each λ, for a report on a task.
 type Lambdas struct {
 	models.Task
 	Targets int
@@ -192,8 +192,7 @@ func WritePath(w io.Writer, task models.Task, targets int, rows []ridge.CVResult
 // Trials returns a table of the values of λ that an iterative learner tried. If rows are held out by groups
 // there are no intervals, because errors are not counted by group.
 func Trials(task models.Task, split *profile.FoldRule, tried []models.LambdaTrial, chosen float64) Table {
-	t := Table{Head: []string{"lambda", "rounds", "objective", "held-out loss", "held-out error, %",
-		"95% interval"}}
+	t := Table{Head: []string{"lambda", "rounds", "objective", "held-out loss", "held-out error, %", "95% interval"}}
 	for _, r := range tried {
 		line := []string{fmt.Sprintf("%g", r.Lambda), fmt.Sprint(r.Rounds), Plain(r.Objective), Plain(r.HeldOutLoss), "", ""}
 		if task == models.Classification && r.HeldOutRows > 0 {

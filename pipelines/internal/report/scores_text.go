@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// MetricNames has the names of metrics in tables. Shares are in percent.
+// MetricNames holds the names of metrics in tables. Shares are in percent.
 var MetricNames = map[paired.Metric]string{
 	paired.Error: "error, %", paired.LogLoss: "log loss", paired.Brier: "Brier score",
 	paired.MSE: "MSE", paired.RMSE: "RMSE", paired.MAE: "MAE",
@@ -34,7 +34,7 @@ func metricText(prefix string, m paired.Metric, v float64) string {
 	return fmt.Sprintf(prefix+".6g", v)
 }
 
-// ComparedHead has the headings of ComparisonCells.
+// ComparedHead holds the headings of ComparisonCells.
 var ComparedHead = []string{"champion", "challenger", "difference", "95% interval", "p"}
 
 // ComparisonCells returns a comparison as cells of a table.

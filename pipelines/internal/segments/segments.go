@@ -23,7 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// strengths has the strengths to try. The weights of all rows together count as much as this many rows.
+// strengths holds the strengths to try. The weights of all rows together count as much as this many rows.
 var strengths = [...]float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1e3}
 
 // fitter fits the segments of a total.
@@ -97,7 +97,8 @@ func Fit(ctx context.Context, total *sumdirs.Total, column string, lambda float6
 		fits = append(fits, m)
 		s.Of = append(s.Of, models.Segment{Name: g.name, Value: g.value, Rows: sum.Rows(), Shrinkage: g.strength})
 	}
-	if s.SetWeights(fits); len(fits) == 0 {
+	s.SetWeights(fits)
+	if len(fits) == 0 {
 		s = nil
 	}
 	return s, append(notes, note), nil
@@ -210,7 +211,7 @@ func (f *fitter) choose(ctx context.Context, all []*ridge.Sum, groups []group, f
 		measure, shrunk/max(rows, 1), total[values-1]/max(rows, 1)), nil
 }
 
-// group has the sums for one value of the column.
+// group holds the sums for one value of the column.
 type group struct {
 	name  string
 	value float32 // value in a row, at position slot
@@ -288,6 +289,7 @@ type coder struct {
 	slot   int
 }
 
+// newCoder returns a coder of the values of a column of rows by the recipe.
 func newCoder(r *sums.Recipe, column string) (*coder, error) {
 	t := r.Schema.Table
 	if t == nil {

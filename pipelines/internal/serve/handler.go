@@ -66,7 +66,7 @@ func (s *server) handler() http.Handler {
 			err = s.route(answer, r, to)
 		}
 		switch {
-		case err == errClientGone:
+		case errors.Is(err, errClientGone):
 			answer.code = statusClientGone
 		case err != nil:
 			problemOf(err).write(answer)

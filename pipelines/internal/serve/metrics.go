@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models/drift"
 )
 
-// serverMetrics has the metrics that the server updates.
+// serverMetrics holds the metrics that the server updates.
 type serverMetrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec   // by path and code
@@ -140,7 +140,7 @@ func (s state) Collect(to chan<- prometheus.Metric) {
 	for _, w := range s.workers {
 		w.drift.addTo(all, current)
 	}
-	r := drift.OfCounts(current.statistics, all, current.cluster, current.drift)
+	r := drift.CompareCounts(current.statistics, all, current.cluster, current.drift)
 	gauge(driftSeen, float64(r.Rows))
 	largest := 0.0
 	for _, c := range r.Columns {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// forms has the members of which a request to MLflow's scoring server has exactly one.
+// forms holds the members of which a request to MLflow's scoring server has exactly one.
 var forms = []string{"dataframe_split", "dataframe_records", "instances", "inputs"}
 
 // invocations answers requests like MLflow's scoring server.

@@ -32,7 +32,7 @@ var (
 	}()
 )
 
-// page has the data of the template.
+// page holds the data of the template.
 type page struct {
 	Style   template.CSS
 	Task    string
@@ -269,7 +269,7 @@ func (s *servedModel) typical(column, slot int) string {
 	return s.number(slot, median)
 }
 
-// dates has the layouts of package time for the layouts of times.
+// dates holds the layouts of package time for the layouts of times.
 var dates = map[string]string{
 	"iso": time.DateOnly, "d.m.y": "02.01.2006", "m/d/y": "01/02/2006", "d/m/y": "02/01/2006", "y/m/d": "2006/01/02",
 	"d-m-y": "02-01-2006", "m-d-y": "01-02-2006", "y-m-d": time.DateOnly, "d mon y": "2 Jan 2006", "mon d y": "Jan 2 2006",

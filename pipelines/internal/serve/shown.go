@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// shownAnswer has the data to show a prediction on the page.
+// shownAnswer holds the data to show a prediction on the page.
 type shownAnswer struct {
 	What  string // name of the prediction
 	Value string

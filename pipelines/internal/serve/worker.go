@@ -27,7 +27,7 @@ type requestOptions struct {
 	csv                            bool // write CSV, not lines of JSON; from the header Accept
 }
 
-// optionNames has the names of the options of requests.
+// optionNames holds the names of the options of requests.
 var optionNames = []string{"scores", "probabilities", "interval", "novelty", "explain"}
 
 // set sets an option from a JSON value. The error names the valid values.

@@ -163,7 +163,7 @@ func (b ByRounds) memory(o Options, m *results.Memory, f Facts, e engine.Engine,
 	}
 }
 
-// augmentWords has the steps of --augment, and whether a step takes a number.
+// augmentWords holds the steps of --augment, and whether a step takes a number.
 var augmentWords = map[string]bool{"crop": false, "flip": false, "brightness": true, "contrast": true,
 	"saturation": true}
 

@@ -64,7 +64,7 @@ func (o Options) sumsMemory(m *results.Memory, f Facts, e engine.Engine, readers
 // RowBytes returns the memory of rows that are passed to the solve instead of their sums.
 func RowBytes(shape ridge.Shape, rows int64) int64 { return rows * (2*int64(shape.Dim) + 16) }
 
-// Folding has the folds of a fit by sums, and the values of λ to try. Plans and training compute the sums and the
+// Folding holds the folds of a fit by sums, and the values of λ to try. Plans and training compute the sums and the
 // memory from it.
 type Folding struct {
 	ridge.FoldPlan

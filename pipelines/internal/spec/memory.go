@@ -26,7 +26,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// Facts has the properties of data and recipe on which the memory of a training run depends.
+// Facts holds the properties of data and recipe on which the memory of a training run depends.
 type Facts struct {
 	Rows int64 // 0 if unknown
 	RowFacts
@@ -77,6 +77,25 @@ func (f *Facts) blockRows() int64 {
 // featureBlockBytes returns the size in bytes of a block of features.
 func (f *Facts) featureBlockBytes() int64 { return 4 * int64(f.Features) * f.blockRows() }
 
+// Sizes in bytes from which the bound follows, including spare memory of slices and maps. Tests compare the bound with
+// the peaks of training runs (pipelines/bochner/memory_test.go).
+const (
+	encodedColumnBytes = 24  // a column in an encoded profile: its count, range and sums
+	contentBytes       = 128 // the hash and count of a row, in the maps of several sums, which are up to half empty
+	labelBytes         = 160 // a label in a table of labels: its text, its count and the entry of a map
+	thresholdCellBytes = 72  // a cell of score.ThresholdCounts while rows are added: see score.MaxCells
+)
+
+// maxContents is more than the number of different rows that a profile counts.
+const maxContents = 1 << 13
+
+// A process that holds n bytes takes up to n/peakSlack more for garbage, and n/workerSlack in a worker elsewhere,
+// which sets no limit for the garbage collector. So a limit of n bytes allows to hold n − n/(slack+1).
+const (
+	peakSlack   = 16
+	workerSlack = 8
+)
+
 // terms are parts of a bound on memory in bytes, without the process itself.
 type terms struct {
 	sampled  int64 // rows in the sample of the profile
@@ -120,7 +139,8 @@ func (o Options) Memory(f Facts, e engine.Engine, readers int) results.Memory {
 			o.judgeMemory(f, t, readers), trials, searched)))
 	} else {
 		m.Peak = peakOf(max(2*job.ColumnBytes*int64(f.Dim)+t.content, decide, publish, searched))
-		m.Worker, m.Solve = m.Worker+m.Worker/8, m.Solve+m.Solve/8
+		m.Worker += m.Worker / workerSlack
+		m.Solve += m.Solve / workerSlack
 	}
 	return m
 }
@@ -147,7 +167,7 @@ func (o Options) terms(f Facts) terms {
 // profile returns the memory of the profile pass, or of the survey of columns before it.
 func (t terms) profile(f Facts, readers int) int64 {
 	dim := int64(f.Dim)
-	encoded, hashes := t.content+24*dim, 128*f.atMostRows(1<<13) // hashes of repeated rows
+	encoded, hashes := t.content+encodedColumnBytes*dim, contentBytes*f.atMostRows(maxContents)
 	bytes := max(2*t.block, 3*encoded) + job.ColumnBytes*dim + t.content + f.labels() + hashes
 	if f.Grows {
 		bytes += job.ColumnBytes * dim // columns are copied as rows grow longer
@@ -155,7 +175,8 @@ func (t terms) profile(f Facts, readers int) int64 {
 	if f.Levels > 0 { // counts of levels or sums of their labels, and their encoding
 		bytes += 3 * 8 * (int64(f.Levels) + prepare.TargetSums(f.Summed, f.Outputs))
 	}
-	// Each reader has a survey, and another one is encoded and read. The garbage collector allows a quarter more.
+	// Each reader has a survey, and another one is encoded and read. As the memory of a survey is unknown beforehand,
+	// the heap may grow by a quarter before garbage is collected (job.Job.LimitMemory).
 	return max(bytes, int64(readers+1)*f.Surveyed/4*5) + int64(readers)*f.Reading
 }
 
@@ -186,7 +207,7 @@ func (o Options) judgeMemory(f Facts, t terms, readers int) (bytes int64) {
 		bytes = pass + copies*counts + int64(f.Outputs)*8*1024
 	}
 	if o.ChoosesThreshold() {
-		bytes = max(bytes, pass+copies*2*72*f.atMostRows(score.ThresholdCells))
+		bytes = max(bytes, pass+copies*2*thresholdCellBytes*f.atMostRows(score.ThresholdCells))
 	}
 	return bytes
 }
@@ -213,27 +234,27 @@ func readerLimit(e engine.Engine, readers int, solve int64) int64 {
 	}
 	limit = max(1, limit-job.ProgramBytes-job.SlackBytes)
 	if !e.InProcess() {
-		return limit - limit/9
+		return limit - limit/(workerSlack+1)
 	}
-	limit -= limit / 17
+	limit -= limit / (peakSlack + 1)
 	if e.WorkerBytes == 0 {
 		limit = max(limit, solve)
 	}
 	return limit / int64(max(1, readers))
 }
 
-// workerBytesForReader returns the least engine.Engine.WorkerBytes with which readerLimit is at least bytes.
+// workerBytesForReader returns an engine.Engine.WorkerBytes with which readerLimit is at least bytes, in spite of
+// rounding.
 func workerBytesForReader(e engine.Engine, readers int, bytes int64) int64 {
 	if e.InProcess() {
 		bytes *= int64(max(1, readers))
-		return peakOf(bytes + 17)
+		return peakOf(bytes + peakSlack + 1)
 	}
-	return job.ProgramBytes + job.SlackBytes + bytes + bytes/8 + 9
+	return job.ProgramBytes + job.SlackBytes + bytes + bytes/workerSlack + workerSlack + 1
 }
 
-// peakOf returns the memory of the process, given the memory that it holds: it adds the program and room for
-// the garbage collector.
-func peakOf(held int64) int64 { return job.ProgramBytes + job.SlackBytes + held + held/16 }
+// peakOf returns the memory of a process that holds the given bytes: it adds the program and garbage.
+func peakOf(held int64) int64 { return job.ProgramBytes + job.SlackBytes + held + held/peakSlack }
 
 // mappedRow returns the length of rows as the feature map takes them.
 func (f *Facts) mappedRow(size kernel.Size) int {
@@ -249,7 +270,7 @@ func (f *Facts) labels() int64 {
 	if f.Regression {
 		n = f.atMostRows(schema.MaxClasses)
 	}
-	return 160 * n
+	return labelBytes * n
 }
 
 // size returns the size of the features. Without a kernel (with a given recipe, or in the profile pass) it returns the
@@ -301,14 +322,14 @@ func compareTo(m results.Memory, have machine.Memory, o Options) (note string, e
 	says := fmt.Sprintf("training takes up to %s of memory", report.Bytes(m.Peak))
 	switch {
 	case have.Limit > 0 && have.Limit < 1<<20: // with such a limit fewer features do not help
-		return "", exit.Dataf("%s, %s allows none; raise this limit by %s", says, have.By, report.Bytes(m.Peak))
+		return "", exit.Dataf("%s, but %s allows none; raise this limit by %s", says, have.By, report.Bytes(m.Peak))
 	case have.Limit > 0 && 2*m.Peak > 3*have.Limit:
-		return "", exit.Dataf("%s, %s allows %s; %s", says, have.By, report.Bytes(have.Limit), o.shrink())
+		return "", exit.Dataf("%s, but %s allows only %s; %s", says, have.By, report.Bytes(have.Limit), o.shrink())
 	case have.Limit > 0 && m.Peak > have.Limit:
-		return fmt.Sprintf("%s, %s allows %s: it may run out of memory; %s", says, have.By, report.Bytes(have.Limit),
-			o.shrink()), nil
+		return fmt.Sprintf("%s, but %s allows only %s: it may run out of memory; %s", says, have.By,
+			report.Bytes(have.Limit), o.shrink()), nil
 	case have.Free > 0 && m.Peak > have.Free:
-		return fmt.Sprintf("%s, %s is free now", says, report.Bytes(have.Free)), nil
+		return fmt.Sprintf("%s, and only %s is free", says, report.Bytes(have.Free)), nil
 	}
 	return "", nil
 }

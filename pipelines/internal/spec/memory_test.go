@@ -26,13 +26,14 @@ func TestTrainingsBeyondTheMachineAreNotedOrRejected(t *testing.T) {
 		{machine.Memory{Limit: 8 << 30, By: "the machine", Free: 4 << 30}, "", ""},
 		{machine.Memory{}, "", ""}, // it is not known
 		{machine.Memory{Limit: 8 << 30, By: "the machine", Free: 2 << 30},
-			"training takes up to 3.22 GB of memory, 2.15 GB is free now", ""},
+			"training takes up to 3.22 GB of memory, and only 2.15 GB is free", ""},
 		{machine.Memory{Limit: 5 << 29, By: "the control group", Free: 1 << 30},
-			"3.22 GB of memory, the control group allows 2.68 GB: it may run out of memory; use fewer --features or --folds", ""},
+			"3.22 GB of memory, but the control group allows only 2.68 GB: it may run out of memory; use fewer " +
+				"--features or --folds", ""},
 		{machine.Memory{Limit: 1, By: "ulimit -v", Free: 1}, "",
-			"3.22 GB of memory, ulimit -v allows none; raise this limit by 3.22 GB"},
+			"3.22 GB of memory, but ulimit -v allows none; raise this limit by 3.22 GB"},
 		{machine.Memory{Limit: 1 << 30, By: "ulimit -v", Free: 1 << 30}, "",
-			"3.22 GB of memory, ulimit -v allows 1.07 GB; use fewer --features or --folds, or one --lambda"},
+			"3.22 GB of memory, but ulimit -v allows only 1.07 GB; use fewer --features or --folds, or one --lambda"},
 	} {
 		note, err := compareTo(m, test.have, Options{})
 		if test.refused != "" {

@@ -144,11 +144,11 @@ func ValidateLambda(l options.Lambda) error {
 	case l.Selects() && (l.C != 0 || len(l.Path) == 1):
 		return exit.Usagef("--select %s chooses among several values of --lambda; there is only one", l.Select)
 	case l.C != 0 && len(l.Path) > 0:
-		return exit.Usagef("--C and --lambda are mutually exclusive (C = 1/(λn)): give one of them")
+		return exit.Usagef("--C cannot be used with --lambda (C = 1/(λn)): give one of them")
 	case l.C < 0 || math.IsNaN(l.C) || math.IsInf(l.C, 0):
 		return exit.Usagef("--C must be above 0 (have %g)", l.C)
 	case l.Folds < 0 || l.Folds > MaxFolds:
-		return exit.Usagef("--folds must be between 2 and %d (have %d)", MaxFolds, l.Folds)
+		return exit.Usagef("--folds must be 2 to %d (have %d)", MaxFolds, l.Folds)
 	case l.Folds == 1 && l.C == 0 && len(l.Path) != 1:
 		return exit.Usagef("--folds 1: choosing among several λ needs at least 2")
 	}
@@ -252,7 +252,7 @@ func (o Options) validateSize() error {
 			return exit.Usagef("--time cannot be used with %s, whose last round alone says how good its weights are; limit "+
 				"--rounds", o.LearnerName())
 		case l.Common().Time > 0:
-			return exit.Usagef("--time and --max_time are mutually exclusive: --time is for the whole training, --max_time " +
+			return exit.Usagef("--time cannot be used with --max_time: --time is for the whole training, --max_time " +
 				"for its rounds")
 		}
 		return nil

@@ -24,7 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// Total has the total of what the manifests of sums record: rows, classes and lineage.
+// Total holds the total of what the manifests of sums record: rows, classes and lineage.
 type Total struct {
 	Terms     []Term
 	Recipe    *sums.Recipe
@@ -70,7 +70,7 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 	})
 	slices.Sort(t.Forgotten)
 	if rows.Used < 0 || rows.SetAside < 0 {
-		return nil, notInSumsf("there would be %d rows", rows.Used)
+		return nil, notInSumsf("%d more rows would be subtracted than the sums have", max(-rows.Used, -rows.SetAside))
 	}
 	if err := t.classes(names, counts); err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (t *Total) classes(names []string, counts map[string]int64) error {
 	var others []string
 	for _, name := range names {
 		if n := counts[name]; n < 0 {
-			return notInSumsf("there would be %d rows of the class %q", n, name)
+			return notInSumsf("%d more rows of the class %q would be subtracted than the sums have", -n, name)
 		} else if n > 0 {
 			others = append(others, name)
 		}
@@ -255,16 +255,19 @@ func (a *adder) add(ctx context.Context, fold, part int) error {
 	clear(a.sum)
 	a.removedClasses = map[string]float64{}
 	for k, d := range a.terms {
-		if a.to[k] == nil || a.shape.IsTile(part) {
-			if err := a.load(ctx, d, fold, part, n); err != nil {
-				return err
-			}
+		var err error
+		switch to := a.to[k]; {
+		case to == nil || a.shape.IsTile(part):
+			err = a.load(ctx, d, fold, part, n)
 			for j, v := range a.read {
 				a.sum[j] += float64(d.Sign) * v
 			}
-			continue
+		case part == 0:
+			err = a.addHead(ctx, d, to, fold)
+		default:
+			err = a.addCross(ctx, d, to, fold, part)
 		}
-		if err := a.addClasses(ctx, d, a.to[k], fold, part); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -281,27 +284,30 @@ func (a *adder) load(ctx context.Context, d Term, fold, part, n int) error {
 	return a.reader.Read(ctx, a.read, d.Dir, fold, part)
 }
 
-// addClasses adds the head or the cross products of a term whose classes may differ from the
-// classes of the total. A class that the term lacks has no rows there, so it adds nothing to its column.
-func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, part int) error {
+// addHead adds the head of a term whose classes may differ from the classes of the total.
+func (a *adder) addHead(ctx context.Context, d Term, to []int, fold int) error {
 	shape, sign := d.Shape(), float64(d.Sign)
-	if part == 0 {
-		if err := a.load(ctx, d, fold, 0, shape.PartLen(0)); err != nil {
-			return err
-		}
-		a.sum[0] += sign * a.read[0]
-		for c, v := range a.read[1 : 1+len(to)] {
-			if to[c] >= 0 {
-				a.sum[1+to[c]] += sign * v
-			} else {
-				a.removedClasses[d.Classes[c]] += sign * v
-			}
-		}
-		if shape.Weighted {
-			a.sum[len(a.sum)-1] += sign * a.read[len(a.read)-1]
-		}
-		return nil
+	if err := a.load(ctx, d, fold, 0, shape.PartLen(0)); err != nil {
+		return err
 	}
+	a.sum[0] += sign * a.read[0]
+	for c, v := range a.read[1 : 1+len(to)] {
+		if to[c] >= 0 {
+			a.sum[1+to[c]] += sign * v
+		} else {
+			a.removedClasses[d.Classes[c]] += sign * v
+		}
+	}
+	if shape.Weighted {
+		a.sum[len(a.sum)-1] += sign * a.read[len(a.read)-1]
+	}
+	return nil
+}
+
+// addCross adds the cross products of such a term. A class that the term lacks has no rows there, so it adds nothing
+// to its column.
+func (a *adder) addCross(ctx context.Context, d Term, to []int, fold, part int) error {
+	shape, sign := d.Shape(), float64(d.Sign)
 	from, width, _ := a.shape.CrossPlace(part)
 	rows := len(a.sum) / width
 	// With another number of classes, the parts of the term are cut at other rows.

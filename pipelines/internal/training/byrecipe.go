@@ -28,7 +28,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// ByRecipe has the options of training with the recipe of another model. The profile of the rows does not
+// ByRecipe holds the options of training with the recipe of another model. The profile of the rows does not
 // affect the features.
 type ByRecipe struct {
 	Recipe *sums.Recipe
@@ -84,23 +84,25 @@ func trainByRecipe(ctx context.Context, o options.Train) (result *results.Train,
 		return nil, err
 	}
 	defer func() { err = j.Training.Job.Close(ctx, err) }()
-	var fit *Fit
-	err = j.Training.Job.Timed(ctx, "train", func(ctx context.Context) error {
-		s, err := j.SumRows(ctx)
-		if err != nil {
-			return err
-		}
-		p, _, err := j.Manifest(ctx, s, false)
-		if err != nil {
-			return err
-		}
-		fit, err = j.SolveSums(ctx, s, p.Sums)
-		return err
-	})
+	fit, err := j.fit(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return j.Finish(ctx, fit)
+}
+
+// fit sums the rows and fits to the sums.
+func (j *RecipeJob) fit(ctx context.Context) (*Fit, error) {
+	defer j.Training.Job.Time("train")()
+	s, err := j.SumRows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, _, err := j.Manifest(ctx, s, false)
+	if err != nil {
+		return nil, err
+	}
+	return j.SolveSums(ctx, s, p.Sums)
 }
 
 func validateByRecipe(o options.Train) error {
@@ -150,10 +152,9 @@ func (o ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = j.Training.Job.Timed(ctx, "profile", func(ctx context.Context) (err error) {
-		j.Training.Prepared, err = prepare.ProfileByRecipe(ctx, j.Training.Job, d, o.MaxBadFraction, o.Recipe)
-		return err
-	})
+	end := j.Training.Job.Time("profile")
+	j.Training.Prepared, err = prepare.ProfileByRecipe(ctx, j.Training.Job, d, o.MaxBadFraction, o.Recipe)
+	end()
 	if err == nil {
 		err = j.planSums()
 	}
@@ -162,6 +163,12 @@ func (o ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
 	}
 	return j, nil
 }
+
+// Memory in bytes for each row that reports list.
+const (
+	listedHashBytes     = 72  // its hash, in the text of a report and in the sorted list
+	listedPositionBytes = 640 // its hash and position, in reports, in the list and in a certificate
+)
 
 // planSums sets the grid of weights and the levels for the profiled rows, and reserves the memory of their sums.
 func (j *RecipeJob) planSums() (err error) {
@@ -175,9 +182,9 @@ func (j *RecipeJob) planSums() (err error) {
 	m := t.Memory(o.Recipe.Rule.Components)
 	switch {
 	case o.Positions:
-		m.Peak += 640 * rows // hashes and positions in reports, and a certificate
+		m.Peak += listedPositionBytes * rows
 	case o.listsContents(rows):
-		m.Peak += 72 * rows // hashes in reports, as text and sorted
+		m.Peak += listedHashBytes * rows
 	}
 	return t.Reserve(m)
 }
@@ -302,7 +309,8 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*WorkSums, error) {
 		return nil, err
 	}
 	if counts.Used != p.Counts.Used {
-		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d", p.Counts.Used, counts.Used)
+		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d; the files changed during the "+
+			"job: start again", p.Counts.Used, counts.Used)
 	}
 	s.Reports = lines
 	if j.levels != nil {
@@ -401,7 +409,8 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *WorkSums, digest string) (
 		return nil, err
 	}
 	if fit.Rows != p.Counts.Used {
-		return nil, fmt.Errorf("pipelines: %d rows were used, %d were summed", p.Counts.Used, fit.Rows)
+		return nil, fmt.Errorf("pipelines: %d rows were used, %d were summed; the files changed during the job: start "+
+			"again", p.Counts.Used, fit.Rows)
 	}
 	f.floor = fit.Floor
 	f.Learner = models.Learner{Kind: j.options.Recipe.Learner, Lambda: fit.Lambda, Folds: rule.FoldPlan().NumValidationFolds(),

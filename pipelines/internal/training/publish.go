@@ -36,7 +36,7 @@ type Model struct {
 
 // finish publishes the model and describes it.
 func (m *Model) finish(ctx context.Context) (*results.Train, error) {
-	if err := m.Training.Job.Timed(ctx, "publish", m.Publish); err != nil {
+	if err := m.Publish(ctx); err != nil {
 		return nil, err
 	}
 	return m.result(), nil
@@ -45,6 +45,7 @@ func (m *Model) finish(ctx context.Context) (*results.Train, error) {
 // Publish creates the model directory.
 func (m *Model) Publish(ctx context.Context) error {
 	t := m.Training
+	defer t.Job.Time("publish")()
 	manifest, err := m.manifest()
 	if err != nil {
 		return err
@@ -58,7 +59,7 @@ func (m *Model) Publish(ctx context.Context) error {
 		}
 		out.ExtraFiles = append(out.ExtraFiles, storage.File{Name: sums.ProfileFile, Data: file})
 	}
-	if m.stretch, err = stretch.Of(manifest); err != nil {
+	if m.stretch, err = stretch.Describe(manifest); err != nil {
 		return err
 	}
 	files, err := models.Encode(out)
@@ -209,6 +210,7 @@ func (t *Training) task() models.Task {
 	return models.Regression
 }
 
+// result describes the published model.
 func (m *Model) result() *results.Train {
 	t, f := m.Training, m.Fit
 	r := &results.Train{

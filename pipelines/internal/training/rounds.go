@@ -81,7 +81,6 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 	}
 	fit.rounds.State = nil // only its certificate needs it
 	fit.init = parent
-	fit.rowWeights = t.rowWeights(nil)
 	t.AddNotef("%s", unconverged(fit.Learner.Log, fit.rounds.Chosen()))
 	return fit, nil
 }
@@ -213,12 +212,14 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *line
 		return nil, exit.Dataf("pipelines: after %d rounds the objective is %g: the weights diverge; try a larger lambda "+
 			"or a smaller rate", last.Round, last.Objective)
 	}
-	fit := &Fit{linear: round.(iterative.LinearRound).Model(), rounds: c}
-	fit.Learner = models.Learner{Kind: r.learner.Name(), Lambda: group[0], Folds: max(1, folds), Log: trainingLog(c, end)}
-	fit.Learner.Log.Loss, fit.Learner.Log.Options = problem.Loss, recorded
+	log := trainingLog(c, end)
+	log.Loss, log.Options = problem.Loss, recorded
 	curve, err := json.MarshalIndent(c.Chosen(), "", " ")
-	fit.files = []storage.File{{Name: modelreport.CurveFile, Data: append(curve, '\n')}}
-	return fit, err
+	return &Fit{
+		Learner: models.Learner{Kind: r.learner.Name(), Lambda: group[0], Folds: max(1, folds), Log: log},
+		linear:  round.(iterative.LinearRound).Model(), rounds: c, rowWeights: t.rowWeights(nil),
+		files: []storage.File{{Name: modelreport.CurveFile, Data: append(curve, '\n')}},
+	}, err
 }
 
 // problem returns the optimisation problem for the surveyed rows.
@@ -370,7 +371,7 @@ func (t *roundTrials) finish(ctx context.Context) (*Fit, error) {
 // noteEdge adds a note if the chosen λ is the first or last value.
 func (t *roundTrials) noteEdge() {
 	switch {
-	case len(t.lambda) == 1:
+	case len(t.lambda) == 1: // no other was tried
 	case t.chosen == 0:
 		t.training.AddNotef("%g is the largest lambda that was tried; a larger one may do better", t.lambda[t.chosen])
 	case t.chosen == len(t.lambda)-1 && len(t.path) == len(t.lambda):

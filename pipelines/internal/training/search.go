@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// FeatureChoice has the features that were learned or found by a search.
+// FeatureChoice holds the features that were learned or found by a search.
 type FeatureChoice struct {
 	Learned  *results.Learned // features learned from the labels; nil if there are none
 	Searched *tuning.Result   // the search; nil if there was none
@@ -39,7 +39,7 @@ func (t *Training) chooseFeatures(ctx context.Context) (f FeatureChoice, err err
 		}
 	}
 	if t.spec.Searching() {
-		err = t.Job.Timed(ctx, "search", func(ctx context.Context) error { return s.run(ctx, &f) })
+		err = s.run(ctx, &f)
 	}
 	return f, err
 }
@@ -47,10 +47,8 @@ func (t *Training) chooseFeatures(ctx context.Context) (f FeatureChoice, err err
 // LearnFeatures learns features from the data, and replaces the drawn ones. It also returns the reports of the game.
 func (t *Training) LearnFeatures(ctx context.Context) (learned *results.Learned, game []align.Report, err error) {
 	s := &tuning.Game{Session: t.Session, Kernel: t.spec.LearnedKernel()}
-	err = t.Job.Timed(ctx, "align", func(ctx context.Context) (err error) {
-		learned, err = s.Learn(ctx, t.spec.Learned)
-		return err
-	})
+	defer t.Job.Time("align")()
+	learned, err = s.Learn(ctx, t.spec.Learned)
 	return learned, s.Reports, err
 }
 
@@ -114,6 +112,7 @@ func (s *search) notSearched(why string) {
 // run replaces the features by the result of a search, and describes it in f.
 func (s *search) run(ctx context.Context, f *FeatureChoice) (err error) {
 	t := s.training
+	defer t.Job.Time("search")()
 	if t.spec.ChoosesSize() { // the memory of a size is planned when it is tried
 		least, err := t.Prepared.Recipe.WithFeatures(min(tuning.MinFeatures, t.Prepared.Recipe.Dim))
 		if err != nil {

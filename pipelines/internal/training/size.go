@@ -17,6 +17,7 @@ import (
 // Sized.
 func (m *Model) fitSize(ctx context.Context) (err error) {
 	t := m.Training
+	defer t.Job.Time("train")()
 	if t.spec.ChoosesSize() {
 		return m.chooseSize(ctx)
 	}

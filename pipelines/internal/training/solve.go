@@ -77,8 +77,8 @@ func (s *sumsPlan) sum(ctx context.Context, target *transforms.Labeling, how gra
 	f.heldOut = weightsFile{f.state.HeldOut, f.report.HeldOutSHA256}
 	f.trials = weightsFile{f.state.Trials, f.report.TrialsSHA256}
 	if counts.Used != p.Counts.Used || f.report.Rows != counts.Used {
-		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were summed",
-			p.Counts.Used, counts.Used, f.report.Rows)
+		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were summed; the "+
+			"files changed during the job: start again", p.Counts.Used, counts.Used, f.report.Rows)
 	}
 	return f, nil
 }

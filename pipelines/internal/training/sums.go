@@ -370,6 +370,7 @@ func (t *Training) startLambda(searched *tuning.Result) float64 {
 
 // Embed sums the rows once, and fits the components of an embedding to the sums. Labels are not used.
 func (t *Training) Embed(ctx context.Context, o *pca.LearnerOptions) (*Fit, error) {
+	defer t.Job.Time("train")()
 	s, err := t.newSumsPlan(o.Grid, nil, pca.FewProducts, FeatureChoice{})
 	if err != nil {
 		return nil, err

@@ -1,9 +1,3 @@
-// Package training trains models: it fits weights by exact sums and a solve, or by rounds of an iterative
-// learner, publishes the model directory, and describes the model in a Result.
-//
-// Run is the whole job. Begin opens and profiles the data. Each further stage returns its result: the
-// FeatureChoice, the Fit, and the Model that is published. A RecipeJob has the recipe of another model. It
-// sums rows (ByRecipe.Begin, SumRows) or takes stored sums (BeginAdded), and fits models to sums (SolveSums).
 package training
 
 import (
@@ -57,7 +51,7 @@ func Run(ctx context.Context, given options.Train) (result *results.Train, err e
 	if m.Features, err = t.chooseFeatures(ctx); err != nil {
 		return nil, err
 	}
-	if err := t.Job.Timed(ctx, "train", m.fitSize); err != nil {
+	if err := m.fitSize(ctx); err != nil {
 		return nil, err
 	}
 	if result, err = m.finish(ctx); err != nil {
@@ -74,8 +68,8 @@ func Run(ctx context.Context, given options.Train) (result *results.Train, err e
 // and add notes.
 type Training struct {
 	*prepare.Session
-	// spec has all options, of which Options are a part. They are complete after resolve. A search and the choice of λ
-	// or of the size change some.
+	// spec holds all options, of which Options are a part. They are complete after resolve. A search, and the choice
+	// of λ or of the size, change some.
 	spec     spec.Options
 	begun    time.Time
 	positive string        // positive class of two; "" for other labels
@@ -107,21 +101,24 @@ func Begin(ctx context.Context, o spec.Options, out string, check func(*dataset.
 	t := &Training{Session: &prepare.Session{Job: j, Options: o.PrepareOptions(), Iterative: o.Iterative() != nil ||
 		o.LearnsFeatures()}}
 	j.LimitMemory(spec.ProfileMemory(d, j.Engine))
-	err = j.Timed(ctx, "profile", func(ctx context.Context) (err error) {
-		if t.Prepared, err = prepare.New(ctx, j, d, o.PrepareOptions()); err != nil {
-			return err
-		}
-		t.spec = o.WithFoldRule(t.Prepared.Rule)
-		if t.spec.Searching() && tuning.PilotRows(1, t.Prepared.Profile.Dim) > 0 { // otherwise rows may be very long
-			t.measured = tuning.Measured(t.Prepared.Sum, t.Prepared.Data.Schema.Table)
-		}
-		return t.EncodeLabels(ctx, t.spec.FoldCount())
-	})
-	if err != nil {
+	if err := t.profile(ctx, o, d); err != nil {
 		return nil, j.Close(ctx, err)
 	}
 	t.Notes = append(t.Notes, t.Prepared.Doubts...)
 	return t, nil
+}
+
+// profile profiles the data, and encodes the labels.
+func (t *Training) profile(ctx context.Context, o spec.Options, d *dataset.Dataset) (err error) {
+	defer t.Job.Time("profile")()
+	if t.Prepared, err = prepare.New(ctx, t.Job, d, o.PrepareOptions()); err != nil {
+		return err
+	}
+	t.spec = o.WithFoldRule(t.Prepared.Rule)
+	if t.spec.Searching() && tuning.PilotRows(1, t.Prepared.Profile.Dim) > 0 { // otherwise rows may be very long
+		t.measured = tuning.Measured(t.Prepared.Sum, t.Prepared.Data.Schema.Table)
+	}
+	return t.EncodeLabels(ctx, t.spec.FoldCount())
 }
 
 // resolve sets options that depend on the rows, and the positive class. It returns an error if the options do not
@@ -211,7 +208,7 @@ type Fit struct {
 	init   *registry.Parent // model with the initial weights; nil if they start at zero
 }
 
-// decision has the curves, threshold and intervals that turn scores into probabilities and classes.
+// decision holds the curves, threshold and intervals that turn scores into probabilities and classes.
 type decision struct {
 	probabilities *models.Probabilities
 	threshold     *models.Threshold  // chosen by held-out rows; nil if it was not asked for

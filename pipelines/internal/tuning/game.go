@@ -44,7 +44,8 @@ func (g *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, err
 	s := g.Session
 	p := s.Prepared
 	if p.Target == nil || p.Target.Classes == nil {
-		return nil, exit.Usagef("features are learned for classification; the labels are numbers (see --task)")
+		return nil, exit.Usagef("--kernel %s needs classes, but the labels are numbers (see --task)",
+			kernel.FamilyOf(g.Kernel).Name)
 	}
 	if !p.Profile.Weights.Equal() {
 		return nil, exit.Usagef("features cannot be learned from rows with weights: learn them without (bochner align) and " +
@@ -108,7 +109,7 @@ func (g *Game) alignRows(ctx context.Context, a options.Game) (rows align.Rows, 
 		n = chosenSample(long)
 	}
 	if limit := maxSampled / long; n > limit {
-		return rows, 0, exit.Usagef("--sample: with rows of %d numbers, the limit is %d rows (have %d)", long, limit, n)
+		return rows, 0, exit.Usagef("--sample must be 1 to %d with rows of %d numbers (have %d)", limit, long, n)
 	}
 	sum, err := s.SurveyRows(ctx, a.HeldOut, n)
 	if err != nil {
@@ -268,8 +269,9 @@ func (g *Game) chooseHarmonics(result *results.Learned, a options.Game, count in
 		return nil, exit.Dataf("pipelines: harmonics need rows of 2 numbers or more")
 	}
 	if limit := maxSampled / result.Sample; a.Harmonics > limit {
-		return nil, exit.Usagef("--harmonics: with a sample of %s rows, the limit is %d (have %d); use a smaller --sample",
-			report.Groups(int64(result.Sample)), limit, a.Harmonics)
+		return nil, exit.Usagef("--harmonics must be 1 to %d with a sample of %s rows (have %d); use a smaller "+
+			"--sample",
+			limit, report.Groups(int64(result.Sample)), a.Harmonics)
 	}
 	o := align.HarmonicOptions(result.Lambda, count)
 	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
@@ -371,7 +373,7 @@ func GameDefaults(a options.Game) options.Game {
 	return a
 }
 
-// presets has the function of package align for each value of --preset.
+// presets holds the function of package align for each value of --preset.
 var presets = map[options.Preset]func(lambda, width float64, frequencies int, seed uint64) align.Options{
 	options.PresetPaper: align.PaperOptions, options.PresetDemo: align.DemoOptions,
 }
@@ -391,17 +393,22 @@ func GameOf(a options.Game, lambda, width float64, frequencies int, seed uint64)
 func ValidateGame(a options.Game, k kernel.Learned) error {
 	_, harmonics := k.(*learned.HarmonicOptions)
 	good := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
-	choices := map[string][]string{"align": option.Names(options.LearnedByGame, options.LearnedByLKRF),
-		"preset": option.SortedNames(presets), "pick": option.Names(options.PickTop, options.PickDraw)}
-	for name, have := range map[string]string{"align": string(a.By), "preset": string(a.Preset), "pick": string(a.Pick)} {
-		if list := choices[name]; !slices.Contains(list, have) {
-			return exit.Usagef("--%s: unknown value %q%s; have %s", name, have, option.DidYouMean(have, list),
-				strings.Join(list, ", "))
+	for _, f := range []struct {
+		name, value string
+		choices     []string
+	}{
+		{"align", string(a.By), option.Names(options.LearnedByGame, options.LearnedByLKRF)},
+		{"preset", string(a.Preset), option.SortedNames(presets)},
+		{"pick", string(a.Pick), option.Names(options.PickTop, options.PickDraw)},
+	} {
+		if !slices.Contains(f.choices, f.value) {
+			return exit.Usagef("--%s: unknown value %q%s; have %s", f.name, f.value, option.DidYouMean(f.value, f.choices),
+				strings.Join(f.choices, ", "))
 		}
 	}
 	switch {
 	case a.Lambda != 0 && a.C != 0:
-		return exit.Usagef("--align_c and --align_lambda are mutually exclusive (C = 1/(λn)): give one of them")
+		return exit.Usagef("--align_c cannot be used with --align_lambda (C = 1/(λn)): give one of them")
 	case a.Lambda != 0 && !good(a.Lambda), a.C != 0 && !good(a.C):
 		return exit.Usagef("--align_lambda and --align_c must be above 0 (have %g)", a.Lambda+a.C)
 	case a.Chains < 0 || a.Steps < 0 || a.Take < 0:
@@ -412,15 +419,15 @@ func ValidateGame(a options.Game, k kernel.Learned) error {
 	case harmonics && a.Preset != options.PresetPaper:
 		return exit.Usagef("--preset %s cannot be used with --kernel harmonic, which has its own constants", a.Preset)
 	case a.Sample < 0 || a.Sample > maxSample:
-		return exit.Usagef("--sample must be between 1 and %d, or 0 to choose (have %d)", maxSample, a.Sample)
+		return exit.Usagef("--sample must be 1 to %d, or 0 to choose (have %d)", maxSample, a.Sample)
 	case a.Sample > 0 && a.Exact:
-		return exit.Usagef("--exact_chains and --sample are mutually exclusive: give one of them")
+		return exit.Usagef("--exact_chains cannot be used with --sample: give one of them")
 	case !good(a.Rho):
 		return exit.Usagef("--rho must be above 0 (have %g)", a.Rho)
 	case a.Proposals < 0 || a.Proposals > 1<<20:
-		return exit.Usagef("--proposals must be between 1 and %d, or 0 to choose (have %d)", 1<<20, a.Proposals)
+		return exit.Usagef("--proposals must be 1 to %d, or 0 to choose (have %d)", 1<<20, a.Proposals)
 	case a.Harmonics < 1 || a.Harmonics > 1<<16:
-		return exit.Usagef("--harmonics must be between 1 and %d (have %d)", 1<<16, a.Harmonics)
+		return exit.Usagef("--harmonics must be 1 to %d (have %d)", 1<<16, a.Harmonics)
 	case harmonics && a.By == options.LearnedByLKRF:
 		return exit.Usagef("--align lkrf cannot be used with --kernel harmonic; give --kernel learned")
 	}

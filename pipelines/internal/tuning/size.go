@@ -189,8 +189,7 @@ func (s *SizeSearch) predict(trials []results.SizeTrial, planned results.SizeTri
 	seconds := s.scaled(t, planned)
 	if last > 0 {
 		was := trials[last-1]
-		late := math.Pow(sized(t.Cost)/s.scaled(was, t),
-			1/math.Log2(float64(t.Features)/float64(was.Features)))
+		late := math.Pow(sized(t.Cost)/s.scaled(was, t), 1/math.Log2(float64(t.Features)/float64(was.Features)))
 		if late > 1 { // false for NaN
 			seconds *= math.Pow(min(late, maxSlowdown), math.Log2(float64(planned.Features)/float64(t.Features)))
 		}

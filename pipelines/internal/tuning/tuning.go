@@ -1,22 +1,3 @@
-// Package tuning chooses the features of a training run, after the rows were profiled and before
-// they are summed. It has three independent parts; package training decides which of them a run
-// uses.
-//
-//   - Search looks for better features. It takes a pilot, a sample of the training rows, runs
-//     package models/search on it, and replaces the recipe of the training session
-//     (prepare.Session). Kernels, Features, Unsearchable and Memory tell beforehand what a search
-//     will do.
-//   - Game learns the features of the kernels "learned" and "harmonic" from labelled rows:
-//     Game.Learn, with options.Game, runs package models/align over the data of a session.
-//   - SizeSearch chooses the number of features: SizeSearch.Run doubles it as long as the held-out
-//     error falls (options.Size.Worth), or takes the number that the given time allows
-//     (options.Size.Time).
-//
-// Each size that SizeSearch tries is a complete fit, so the model is byte for byte the model of a
-// run with the chosen number. The time for sums of products grows with the square of the number, so
-// all smaller sizes together take about a third of the time of the last. A single pass with the
-// largest number would contain the sums of all smaller ones, but the largest number may be many
-// times what is needed.
 package tuning
 
 import (
@@ -175,7 +156,7 @@ type Result struct {
 // Unsearchable returns the reason why there is no search for better features, or "" if there can be
 // one. rows is the number of rows. length is the row length: the larger of the length in the files
 // and the length after encoding. targets is the number of targets. few is the number of distinct
-// rows, or 0 if there are many. recoded says that labels are used to encode categories.
+// rows, or 0 if there are many. recoded is true if labels are used to encode categories.
 func Unsearchable(rows int64, length, targets, few int, recoded bool) string {
 	switch n := PilotRows(rows, length); {
 	case few > 0:
@@ -404,7 +385,7 @@ func columnNames(s *prepare.Session, indices []int) (names []string) {
 // of each row. Rows that are equal in all of these become one row, whose weight is the sum of
 // theirs.
 //
-// naming has the columns that seem to name the entities that rows belong to (columns.Entities). It
+// naming holds the columns that seem to name the entities that rows belong to (columns.Entities). It
 // is empty if the session has a rule that splits the rows.
 func newPilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []string, err error) {
 	all, n, width := sum.Sample()

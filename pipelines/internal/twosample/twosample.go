@@ -80,8 +80,7 @@ func complete(ctx context.Context, o *options.TwoSample) error {
 	case o.Data.Files != nil:
 		return exit.Usagef("test takes the files from A and B, not from Data")
 	case o.MinP != 0 && !(o.MinP >= drift.MinP && o.MinP < 1):
-		return exit.Usagef("--min_p must be 0, or at least %g and below 1 (have %g)",
-			drift.MinP, o.MinP)
+		return exit.Usagef("--min_p must be 0, or at least %g and below 1 (have %g)", drift.MinP, o.MinP)
 	}
 	if err := prepare.CheckDrift(o.MaxDrift); err != nil {
 		return err

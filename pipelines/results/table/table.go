@@ -1,4 +1,3 @@
-// Package table has the tables that results of jobs are printed as.
 package table
 
 import (
@@ -58,7 +57,7 @@ func (t Table) write(w io.Writer, align uint) {
 	for i, row := range append([][]string{t.Head}, t.Rows...) {
 		line := strings.Join(row, "\t")
 		switch {
-		case align == 0:
+		case align == 0: // the last column needs no end
 		case t.Marked == 0:
 			line += "\t"
 		case t.Marked == i:

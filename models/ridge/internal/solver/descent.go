@@ -54,8 +54,9 @@ func (s *LambdaDescent) All() (best int, err error) {
 // From searches for the best value, starting at index start. The search may end early, see Ends; the value
 // is then the best on the first fold.
 func (s *LambdaDescent) From(start int) (best int, ended bool, err error) {
-	for at := start; at >= 0; at = s.untriedAbove(at) {
-		if at, err = s.descend(at); err != nil {
+	for start >= 0 {
+		at, err := s.descend(start)
+		if err != nil {
 			return 0, false, err
 		}
 		if s.Ends != nil && s.Ends(at) {
@@ -64,6 +65,7 @@ func (s *LambdaDescent) From(start int) (best int, ended bool, err error) {
 		if best, err = s.choose(); err != nil || best >= 0 {
 			return best, false, err
 		}
+		start = s.untriedAbove(at)
 	}
 	return 0, false, s.failure()
 }
@@ -97,13 +99,14 @@ func (s *LambdaDescent) step(at int) (next int, err error) {
 			return next, nil
 		}
 	}
-	if next < 0 && i+2 < len(order) {
+	switch {
+	case next == at:
+		return at, nil
+	case i+2 < len(order):
 		return order[i+2], nil // all of them failed, as values that are too small do
-	}
-	if next < 0 {
+	default:
 		return 0, s.failure()
 	}
-	return next, nil
 }
 
 // choose returns the best value on all folds. The other folds try the values that may be the best, and the

@@ -82,7 +82,7 @@ func (p *Problem) Solve(v, factors []float64, mu float64, fold, threads int) (fi
 	rest := memory.kernel(n)
 	p.k.without(rest, out, mu, threads)
 	targets, ones := without(p.y, k), without(p.u, 1)
-	right := make([]float64, n*(k+1)) // y and u, and later (K + μI)⁻¹y and (K + μI)⁻¹u
+	right := make([]float64, n*(k+1)) // y and u
 	for i, u := range ones {
 		copy(right[i*(k+1):], targets[i*k:][:k])
 		right[i*(k+1)+k] = u
@@ -91,17 +91,18 @@ func (p *Problem) Solve(v, factors []float64, mu float64, fold, threads int) (fi
 		return fit, pivot, false
 	}
 	blas.CholeskyTilesSolve(rest.tiles, n, right, k+1, threads)
+	solved := right           // (K + μI)⁻¹y and (K + μI)⁻¹u
 	b := make([]float64, k+1) // u·x of each solution x; uᵀα = 0 then gives b
 	for i, u := range ones {
 		for c := range b {
-			b[c] += float64(u * right[i*(k+1)+c])
+			b[c] += float64(u * solved[i*(k+1)+c])
 		}
 	}
 	alphas, rows := make([]float64, p.n*k), make([]float64, k*n) // α, and its transpose without the fold
 	for c := range k {
 		b[c] /= b[k]
 		for i := range n {
-			a := right[i*(k+1)+c] - float64(b[c]*right[i*(k+1)+k])
+			a := solved[i*(k+1)+c] - float64(b[c]*solved[i*(k+1)+k])
 			alphas[place(i)*k+c], rows[c*n+i] = a, a
 			// The residuals of the rows are μα, and VᵀRV = αᵀKα.
 			off := float64(mu * a)
