@@ -41,10 +41,10 @@ func TestShardsThatAreOpenedAheadReadTheSame(t *testing.T) {
 	images := idx(8, []int{40, 4, 4}, make([]float32, 640))
 	for name, o := range map[string]Options{
 		"text": {Files: []string{
-			write(t, dir, "a.csv", []byte(csvText(200))), write(t, dir, "big.csv", []byte(big)), write(t, dir, "bad.csv",
-				[]byte(bad)),
-			write(t, dir, "empty.csv", nil), write(t, dir, "b.csv.gz", pack(t, "gzip", []byte(csvQuotedText(100)))), write(t,
-				dir, "big.csv.zst", pack(t, "zstd", []byte(big))),
+			write(t, dir, "a.csv", []byte(csvText(200))), write(t, dir, "big.csv", []byte(big)),
+			write(t, dir, "bad.csv", []byte(bad)), write(t, dir, "empty.csv", nil),
+			write(t, dir, "b.csv.gz", pack(t, "gzip", []byte(csvQuotedText(100)))),
+			write(t, dir, "big.csv.zst", pack(t, "zstd", []byte(big))),
 		}, Label: "name"},
 		"libsvm": {Files: []string{write(t, dir, "a.svm", []byte(libsvmText(500))),
 			write(t, dir, "b.svm", []byte(libsvmText(20)))}},

@@ -17,8 +17,8 @@ import (
 // bounded by the input.
 func FuzzDataset(f *testing.F) {
 	for _, s := range []string{
-		csvQuotedText(12), libsvmText(9), "a\tb\n1\t2\n", "\n\na,b\n1,2\n", "\xef\xbb\xbfx,y\n1,2\n", "1 1:1\n1 1048576:1\n",
-		"1,2\n\"3\n,4\n", "x\n1\n\x00\n",
+		csvQuotedText(12), libsvmText(9), "a\tb\n1\t2\n", "\n\na,b\n1,2\n", "\xef\xbb\xbfx,y\n1,2\n",
+		"1 1:1\n1 1048576:1\n", "1,2\n\"3\n,4\n", "x\n1\n\x00\n",
 		string(idx(0x0d, []int{3, 2}, []float32{1, 2, 3, 4, 5, inf()})), string(idx(8, []int{2},
 			[]float32{1, 2})), string(cifar(1, 1)),
 		string(pack(f, "gzip", []byte(libsvmText(5)))), string(pack(f, "zstd", []byte(csvText(4)))),

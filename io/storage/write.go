@@ -32,7 +32,8 @@ func Create(ctx context.Context, uri string, write func(io.Writer) error) error 
 
 // WriteFile writes data as Create does.
 func WriteFile(ctx context.Context, uri string, data []byte) error {
-	return create(ctx, uri, int64(len(data)), SyncNow, func(w io.Writer) error { return File{Data: data}.CopyTo(ctx, w) })
+	return create(ctx, uri, int64(len(data)), SyncNow,
+		func(w io.Writer) error { return File{Data: data}.CopyTo(ctx, w) })
 }
 
 func create(ctx context.Context, uri string, size int64, sync Sync, write func(io.Writer) error) error {

@@ -45,7 +45,7 @@ func TestGroupsKeepTheLevelOfATest(t *testing.T) {
 		r := rand.New(rand.NewPCG(uint64(c.groups), uint64(c.rows)))
 		var grouped, alone [2]float64
 		for range trials {
-			s, plain := NewSum(false, Error, LogLoss).Grouped(), NewSum(false, Error, LogLoss)
+			s, plain := NewSum(Error, LogLoss).Grouped(), NewSum(Error, LogLoss)
 			groupedRows(r, c.groups, c.rows, func(group uint64, x, y []float64) {
 				s.Add(group, 1, x, y)
 				plain.Add(0, 1, x, y)
@@ -75,8 +75,8 @@ func TestGroupsKeepTheLevelOfATest(t *testing.T) {
 
 func TestGroupedSumsDoNotDependOnTheCut(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
-	whole := NewSum(true, Error, LogLoss).Grouped()
-	parts := []*Sum{NewSum(true, Error, LogLoss).Grouped(), NewSum(true, Error, LogLoss).Grouped()}
+	whole := NewSum(Error, LogLoss).Weighted(true).Grouped()
+	parts := []*Sum{NewSum(Error, LogLoss).Weighted(true).Grouped(), NewSum(Error, LogLoss).Weighted(true).Grouped()}
 	groupedRows(r, 90, 7, func(group uint64, x, y []float64) {
 		w := 1 + int64(r.IntN(3))
 		whole.Add(group, w, x, y)
@@ -107,7 +107,7 @@ func TestRowsOfGroupsAreAsCertainAsFewerIndependentOnes(t *testing.T) {
 		r := rand.New(rand.NewPCG(uint64(c.groups), uint64(c.rows)))
 		inside := [2]int{}
 		for range trials {
-			s, n, sum := NewSum(false, Error).Grouped(), 0.0, 0.0
+			s, n, sum := NewSum(Error).Grouped(), 0.0, 0.0
 			groupedRows(r, c.groups, c.rows, func(group uint64, loss, _ []float64) {
 				s.Add(group, 1, []float64{0}, loss[:1])
 				n, sum = n+1, sum+loss[0]
@@ -126,7 +126,7 @@ func TestRowsOfGroupsAreAsCertainAsFewerIndependentOnes(t *testing.T) {
 			t.Errorf("%d groups of %d rows: %.3f inside, by rows %.3f", c.groups, c.rows, share, plain)
 		}
 	}
-	s := NewSum(false, Error).Grouped()
+	s := NewSum(Error).Grouped()
 	for g := range uint64(50) {
 		s.Add(g%10, 1, []float64{0}, []float64{0})
 	}
@@ -151,12 +151,12 @@ func TestTooFewRowsAndTooFewGroupsAreNamed(t *testing.T) {
 		{nil, append(slices.Repeat([]int64{1}, 39), 39), "these 40 rows are only as certain as 3 of equal weights, want 30"},
 		{nil, slices.Repeat([]int64{7}, 30), ""},
 	} {
-		s := NewSum(true, Error)
+		s := NewSum(Error).Weighted(true)
 		for _, w := range c.weights {
 			s.Add(0, w, []float64{1}, []float64{0})
 		}
 		if c.sizes != nil {
-			s = NewSum(false, Error).Grouped()
+			s = NewSum(Error).Grouped()
 		}
 		for g, n := range c.sizes {
 			for range n {

@@ -46,7 +46,7 @@ type counted struct {
 func judged(r *rand.Rand, trials, n int, by counted, champion, challenger func(*rand.Rand) float64) (holds,
 	undecided float64) {
 	for range trials {
-		s := NewSum(by.weighted, MAE)
+		s := NewSum(MAE).Weighted(by.weighted)
 		if by.rows > 1 {
 			s.Grouped()
 		}
@@ -116,7 +116,7 @@ func TestGatesKeepTheirLevelForSkewedLosses(t *testing.T) {
 // since differences may still occur.
 func TestNoDifferenceInFewRowsShowsLittle(t *testing.T) {
 	for _, by := range []counted{{"weighted rows", 1, true, false}, {"groups of ten", 10, false, false}} {
-		s := NewSum(by.weighted, Error)
+		s := NewSum(Error).Weighted(by.weighted)
 		if by.rows > 1 {
 			s.Grouped()
 		}
@@ -146,7 +146,7 @@ func TestGatesAreAsPowerfulAsTheTTestForNormalLosses(t *testing.T) {
 }
 
 func TestFewLargeDifferencesAreNotDecided(t *testing.T) {
-	s := NewSum(false, MAE)
+	s := NewSum(MAE)
 	for i := range 1000 {
 		loss := 1.0
 		if i < 4 {
@@ -172,7 +172,7 @@ func TestRoughPKeepsItsLevel(t *testing.T) {
 		r := rand.New(rand.NewPCG(11, math.Float64bits(sigma)))
 		rejected, rough := 0, 0
 		for range runs {
-			s := NewSum(true, Error)
+			s := NewSum(Error).Weighted(true)
 			for range 200 {
 				champion := float64(r.IntN(2))
 				challenger := champion

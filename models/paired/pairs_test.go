@@ -147,7 +147,7 @@ func promotions(t *testing.T, words string, nights int, n int64, champion, chall
 	}
 	r := rand.New(rand.NewPCG(7, uint64(n)))
 	for range nights {
-		s := NewSum(false, Error)
+		s := NewSum(Error)
 		s.pairs = outcome(r, n, champion, challenger)
 		fit, err := s.Complete(c)
 		if err != nil {

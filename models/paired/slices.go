@@ -23,7 +23,7 @@ func NewSlices(sum *Sum) *Slices {
 
 // ofSlice returns the sum of no rows for a slice.
 func (s *Sum) ofSlice() *Sum {
-	one := NewSum(s.weighted, s.metrics...)
+	one := NewSum(s.metrics...).Weighted(s.weighted)
 	if s.clusters != nil {
 		one.clusters = newClusters(sliceClusters, len(s.metrics))
 	}

@@ -29,10 +29,15 @@ func (s *Sum) Grouped() *Sum {
 // exactPairs reports whether errors are compared by Pairs: if rows are independent and have no weights.
 func (s *Sum) exactPairs(m Metric) bool { return m == Error && !s.weighted && s.clusters == nil }
 
-// NewSum returns the sum of no rows for the given different metrics, without RMSE. weighted is true if rows
-// have weights.
-func NewSum(weighted bool, metrics ...Metric) *Sum {
-	return &Sum{metrics: metrics, weighted: weighted, losses: make([]losses, len(metrics))}
+// Weighted says whether the rows of s, which must be empty, have weights. It returns s.
+func (s *Sum) Weighted(weighted bool) *Sum {
+	s.weighted = weighted
+	return s
+}
+
+// NewSum returns the sum of no rows, without weights and groups, for the given different metrics, without RMSE.
+func NewSum(metrics ...Metric) *Sum {
+	return &Sum{metrics: metrics, losses: make([]losses, len(metrics))}
 }
 
 // Add adds a row with the losses of both models, one for each metric. The weight is 1 unless rows have
@@ -92,7 +97,7 @@ func (s *Sum) Code(c *wire.Coder) {
 		for i, m := range metrics {
 			c.Check(m != RMSE && !slices.Contains(metrics[:i], m))
 		}
-		*s = *NewSum(s.weighted, metrics...)
+		*s = *NewSum(metrics...).Weighted(s.weighted)
 	}
 	p := &s.pairs
 	c.Counts(&s.rows, &s.notFinite, &p.Rows, &p.Both, &p.Champion, &p.Challenger)

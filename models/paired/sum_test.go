@@ -13,8 +13,8 @@ import (
 
 // filled returns sums of rows: all in one, and cut at random and merged in another order.
 func filled(r *rand.Rand, weighted bool, metrics ...Metric) (one, merged *Sum) {
-	one = NewSum(weighted, metrics...)
-	parts := []*Sum{NewSum(weighted, metrics...), NewSum(weighted, metrics...), NewSum(weighted, metrics...)}
+	empty := func() *Sum { return NewSum(metrics...).Weighted(weighted) }
+	one, parts := empty(), []*Sum{empty(), empty(), empty()}
 	for range 300 {
 		w := int64(1)
 		if weighted {
@@ -73,7 +73,7 @@ func TestModelDoesNotDifferFromItself(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for _, weighted := range []bool{false, true} {
 		for _, metrics := range metricSets {
-			s := NewSum(weighted, metrics...)
+			s := NewSum(metrics...).Weighted(weighted)
 			for range 500 {
 				x := make([]float64, len(metrics))
 				for i, m := range metrics {
@@ -97,7 +97,7 @@ func TestModelDoesNotDifferFromItself(t *testing.T) {
 // With whole weights a Sum equals the Sum of repeated rows, except for the number of rows that a test uses.
 func TestWeightsRepeatRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
-	weighted, repeated := NewSum(true, Error, LogLoss), NewSum(true, Error, LogLoss)
+	weighted, repeated := NewSum(Error, LogLoss).Weighted(true), NewSum(Error, LogLoss).Weighted(true)
 	for range 200 {
 		w := int64(1 + r.IntN(4))
 		a, b := []float64{float64(r.IntN(2)), r.Float64()}, []float64{float64(r.IntN(2)), r.Float64()}
@@ -122,7 +122,7 @@ func TestWeightsRepeatRows(t *testing.T) {
 
 func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
-	classes, numbers := NewSum(false, Error, LogLoss, Brier), NewSum(false, MSE, MAE)
+	classes, numbers := NewSum(Error, LogLoss, Brier), NewSum(MSE, MAE)
 	for range 2000 {
 		wrong := r.IntN(10) == 0
 		better := wrong && r.IntN(3) > 0
@@ -185,7 +185,7 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 		}
 	}
 	// A condition that cannot be judged does not hold.
-	few := NewSum(false, MSE)
+	few := NewSum(MSE)
 	for range 20 {
 		few.Add(0, 1, []float64{1}, []float64{0.1})
 	}
@@ -207,8 +207,8 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 
 func TestSlicesKeepEachValue(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
-	a, b := NewSlices(NewSum(false, Error)), NewSlices(NewSum(false, Error))
-	whole := NewSlices(NewSum(false, Error))
+	a, b := NewSlices(NewSum(Error)), NewSlices(NewSum(Error))
+	whole := NewSlices(NewSum(Error))
 	for i := range 3000 {
 		value := string(rune('a' + r.IntN(5)))
 		x, y := []float64{float64(r.IntN(2))}, []float64{float64(r.IntN(2))}
@@ -258,7 +258,7 @@ func FuzzDecode(f *testing.F) {
 		s, _ := filled(r, true, metrics...)
 		b := wire.Marshal(s)
 		f.Add(b)
-		sl := NewSlices(NewSum(true, metrics...))
+		sl := NewSlices(NewSum(metrics...).Weighted(true))
 		losses := make([]float64, len(metrics))
 		sl.Add("value", 0, 2, losses, losses)
 		f.Add(wire.Marshal(sl))

@@ -56,11 +56,10 @@ func (p *problem) load(fold int) (*Sum, error) {
 	}
 	p.fold = -1 // the buffer is incomplete until there is no error
 	s, err := p.sumOf(func(f int) bool { return f == fold })
-	if err != nil {
-		return nil, err
+	if err == nil {
+		p.fold = fold
 	}
-	p.fold = fold
-	return s, nil
+	return s, err
 }
 
 // add adds the sums of the folds for which the function is true.

@@ -82,13 +82,12 @@ type Request struct {
 	Seed                uint64
 }
 
-// Source provides the sums of the rows. Exactly one of Add, Sums and Rows is set. Shape belongs to Add; Solve takes
-// the shape of Sums and Rows from them.
+// Source provides the sums of the rows. Exactly one of Add, with its Shape, Sums and Rows is set.
 type Source struct {
 	// Add adds the sum of a fold to another Sum of that Shape, 0 ≤ fold < max(Folds, 1). It is called several times
 	// for a fold if Folds ≥ 2. Sums that are read from storage need no memory besides what Solve takes; see Memory.
 	Add   func(to *Sum, fold int) error
-	Shape Shape
+	Shape Shape // for Add
 	// Sums are the sums of the folds, in memory. Solve changes them only if there is one.
 	Sums []*Sum
 	// Rows holds the rows of Folds ≥ 2 folds. λ and weights are the same as from their sums.

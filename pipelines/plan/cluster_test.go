@@ -22,7 +22,8 @@ func aPlan(n int64, d, features int, worker, solve float64) *Plan {
 	return &Plan{
 		Data: Data{Files: 100, Bytes: n * int64(d) * 9, Shards: 9600, Rows: n,
 			Columns: d}, Model: Model{Outputs: 1, Features: features, Folds: 5, Lambdas: 8},
-		Work: Work{Passes: 2, Learner: "ridge", Pipelines: 2, Readers: 8}, estimate: estimate{sumsHeld: 5, machines: true},
+		Work:     Work{Passes: 2, Learner: "ridge", Pipelines: 2, Readers: 8},
+		estimate: estimate{sumsHeld: 5, machines: true},
 		Memory: results.Memory{WorkerBytes: int64(worker * (1 << 30)),
 			SolveBytes: int64(solve * (1 << 30))},
 	}

@@ -133,7 +133,8 @@ func readRuns(t *testing.T, st State, folds int, shape ridge.Shape) []storedRun 
 func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 	for _, regression := range []bool{false, true} {
 		lines := labelledTable(3000, regression)
-		want, st := sumParts(t, labelledPass(t, lines, 1, regression), 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
+		want, st := sumParts(t, labelledPass(t, lines, 1, regression), 1<<30, "direct",
+			transforms.Scan{Readers: 1, Threads: 1})
 		fit, weights := readFile(t, st.FitReport), readFile(t, st.Weights)
 		shuffled := append([]string(nil), lines...)
 		rand.New(rand.NewPCG(1, 1)).Shuffle(len(shuffled),
@@ -173,7 +174,8 @@ func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 				t.Errorf("%s: other weights", c.name)
 			}
 		}
-		other, _ := sumParts(t, labelledPass(t, lines[1:], 1, regression), 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
+		other, _ := sumParts(t, labelledPass(t, lines[1:], 1, regression), 1<<30, "direct",
+			transforms.Scan{Readers: 1, Threads: 1})
 		if bytes.Equal(other, want) {
 			t.Error("a row less gives the same sums: the comparison sees nothing")
 		}

@@ -163,7 +163,7 @@ func (f *sumFn) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	 =s := = &windowSums{recipe: r, records: r.reader(), task: transforms.NewTask(f.Fn),
+	s := &windowSums{recipe: r, records: r.reader(), task: transforms.NewTask(f.Fn),
 		windows: map[beam.Window]*windowed{}, waitingLimit: maxWaiting, rowLimit: maxRows}
 	shape := r.pass.Shape(r.Dim)
 	s.openLimit = max(1, int(maxOpen/(int64(r.Rule.Folds)*shape.PartBytes(0, shape.NumParts()))))

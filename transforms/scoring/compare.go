@@ -74,7 +74,7 @@ func beginCompare(ctx context.Context, r *transforms.Reader, p *Compare) (transf
 	for _, s := range p.Slices {
 		r.Request.IDs = r.Request.IDs || s.Value < 0
 	}
-	sum := &Compared{Sum: *paired.NewSum(p.Grid != nil, p.Metrics...)}
+	sum := &Compared{Sum: *paired.NewSum(p.Metrics...).Weighted(p.Grid != nil)}
 	if p.Data.Key != nil {
 		sum.Sum.Grouped()
 	}

@@ -86,7 +86,8 @@ func TestEveryRowHasALineOfPredictions(t *testing.T) {
 	for name, c := range map[string]struct {
 		got, want []string
 	}{
-		"csv classes": {written(t, numeric, Content{Format: "csv"}, two), []string{"prediction", "-1", `""`, "2.5", `""`}},
+		"csv classes": {written(t, numeric, Content{Format: "csv"}, two),
+			[]string{"prediction", "-1", `""`, "2.5", `""`}},
 		"csv scores": {written(t, numeric, Content{Format: "csv", Scores: true}, two),
 			[]string{"prediction,score_-1,score_2.5", "-1,2,1", ",,", "2.5,1,3", ",,"}},
 		"csv targets": {written(t, target, Content{Format: "csv"}, one), []string{"prediction", "0.25", `""`, `""`}},

@@ -91,7 +91,7 @@ func (p *Score) grouped(outputs int) (sums []paired.Sum) {
 	}
 	for range outputs {
 		if p.Data.Key != nil {
-			sums = append(sums, *paired.NewSum(p.Grid != nil, metric).Grouped())
+			sums = append(sums, *paired.NewSum(metric).Weighted(p.Grid != nil).Grouped())
 		}
 	}
 	return sums

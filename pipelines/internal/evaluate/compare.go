@@ -330,7 +330,7 @@ func FitConditions(flag, text string, champion, challenger *models.Manifest) ([]
 	if err != nil {
 		return nil, err
 	}
-	s := paired.NewSum(false, metrics(champion, challenger)...)
+	s := paired.NewSum(metrics(champion, challenger)...)
 	for i, c := range all {
 		if all[i], err = s.Complete(c); err != nil {
 			return nil, exit.Usagef("--%s: %w", flag, err)
