@@ -27,16 +27,16 @@ import (
 func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 	ctx := context.Background()
 	const seed, k, n = 3, 4, 200
-	want := score.NewCalibrationCounts(2)
+	want := score.NewHalvedCounts(2)
 	text := "a,b,y\n"
 	for i := range n {
 		x, y := []float32{float32(i) / 8, float32(i%7) - 3}, i%2
 		text += fmt.Sprintf("%g,%g,%d\n", x[0], x[1], y)
-		if profile.RowHash(seed, x)%k == 0 {
-			want.Add([]float32{x[0] + 1, 2 * x[1]}, y, 1)
+		if hash := profile.RowHash(seed, x); hash%k == 0 {
+			want[score.Half(hash/k)].Add([]float32{x[0] + 1, 2 * x[1]}, y, 1)
 		}
 	}
-	if m := want.Rows(); m < 20 || m > 90 {
+	if m := want.Both().Rows(); m < 20 || m > 90 || !want.Divided() {
 		t.Fatalf("%d rows in the first fold", m)
 	}
 	dir := t.TempDir()
@@ -58,7 +58,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := func(size int64, readers int, sum string) (*score.CalibrationCounts, error) {
+	count := func(size int64, readers int, sum string) (*score.HalvedCounts, error) {
 		p := &Calibration{
 			Pass: transforms.Pass{
 				Data: *d, Shards: d.Shards(size), Mode: dataset.FailFast, Seed: seed,
@@ -81,7 +81,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := new(score.CalibrationCounts)
+		c := new(score.HalvedCounts)
 		return c, wire.Unmarshal(c, data)
 	}
 	for _, cut := range []struct {
@@ -89,7 +89,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 		readers int
 	}{{1 << 20, 1}, {500, 3}} {
 		if got, err := count(cut.size, cut.readers, sum); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%+v: %d rows counted, want %d: %v", cut, got.Rows(), want.Rows(), err)
+			t.Errorf("%+v: %d rows counted, want %d: %v", cut, got.Both().Rows(), want.Both().Rows(), err)
 		}
 	}
 	if _, err := count(1<<20, 1, strings.Repeat("0", 64)); err == nil ||

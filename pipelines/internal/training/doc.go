@@ -9,7 +9,7 @@
 //  5. Model.finish publishes the model directory and describes the model as results.Train.
 //
 // A Training is the state that these steps share; whoever calls Begin closes its Job. Its spec is complete after
-// resolve. Later steps change only four options: Search, if a search does not apply to the rows; Lambda.Select, after
+// resolve. Later steps change only four options: Search, if a search does not apply to the rows; Select, after
 // a search; the time that is left for rounds; and the grid, for each number of features. Steps 3 and 4 replace the
 // recipe in Prepared, Reserve drops from Prepared what no later step needs, and every step may add notes. All other
 // results of a step are in its FeatureChoice, Fit or Model.
