@@ -172,9 +172,9 @@ type FoldRule struct {
 	FoldOfKey []int   `json:"fold_of_key,omitempty"`
 	// Cuts are the times at which folds begin, ascending: the latest fold is fold 0.
 	Cuts HashSet `json:"cuts,omitempty"`
-	// Middle is the time that divides the rows of the latest fold in halves: curves of probabilities that are fitted
-	// to one half are judged by the other. It is 0 if all have the same time.
-	Middle uint64 `json:"middle,omitempty"`
+	// Middle holds the time that divides the rows of the latest fold in halves: curves of probabilities that are fitted
+	// to one half are judged by the other. It is empty if all have the same time.
+	Middle HashSet `json:"middle,omitempty"`
 }
 
 // Validate checks a rule that may come from a damaged file. A nil rule is valid.
@@ -192,7 +192,7 @@ func (r *FoldRule) Validate() error {
 		return fmt.Errorf("%d folds of %d keys", len(r.FoldOfKey), len(r.Keys))
 	case (r.By == ByTime) != (len(r.Cuts) > 0) || r.By == ByTime && len(r.Cuts) != r.Folds-1 || !slices.IsSorted(r.Cuts):
 		return fmt.Errorf("%d cuts for %d parts of time", len(r.Cuts), r.Folds)
-	case r.Middle > 0 && (r.By != ByTime || r.Middle <= r.Cuts[len(r.Cuts)-1]):
+	case len(r.Middle) > 0 && (r.By != ByTime || len(r.Middle) > 1 || r.Middle[0] <= r.Cuts[len(r.Cuts)-1]):
 		return errors.New("the latest part of time has no such middle")
 	case slices.ContainsFunc(r.FoldOfKey, func(f int) bool { return f < 0 || f >= r.Folds }):
 		return fmt.Errorf("a fold outside 0 to %d", r.Folds-1)
@@ -237,7 +237,7 @@ func (r *FoldRule) hash(key uint64) uint64 {
 	switch {
 	case r.By == ByGroup:
 		rest = mix(key ^ groupSalt)
-	case fold == 0 && r.Middle > 0 && key >= r.Middle:
+	case fold == 0 && len(r.Middle) > 0 && key >= r.Middle[0]:
 		rest = laterHalf
 	}
 	folds := uint64(r.Folds)

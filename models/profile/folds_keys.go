@@ -143,7 +143,7 @@ func (k *FoldKeys) cutTime(r *FoldRule, gap float64) error {
 	}
 	first, _ := slices.BinarySearch(times, r.Cuts[len(r.Cuts)-1])
 	if latest := times[first:]; latest[0] < latest[len(latest)-1] {
-		r.Middle = timeAt(latest, len(latest)/2)
+		r.Middle = HashSet{timeAt(latest, len(latest)/2)}
 	}
 	r.Folds, r.Gap = len(r.Cuts)+1, gap > 0
 	if gap > 0 && r.Cuts[0] <= times[0] {

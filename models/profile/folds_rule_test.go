@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/rowio"
+	"github.com/bochner-ml/bochner/models/score"
 )
 
 // keyedRows returns rows of random numbers with keys.
@@ -152,5 +153,38 @@ func TestOwnFoldsAreInTheOrderOfTheirNumbers(t *testing.T) {
 	}
 	if _, err := ruleOf(t, keyedRows(r, []uint64{1, 1}), 1, ByFold, 5, 0); err == nil {
 		t.Error("one fold")
+	}
+}
+
+// Rows of a given fold, and of either half of the latest part of time, have one hash; the halves judge each other.
+func TestRowsThatMayDependOnEachOtherShareAHalf(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 22))
+	keys := make([]uint64, 3000)
+	for i := range keys {
+		keys[i] = rowio.OrderedKey(float64(r.IntN(50)))
+	}
+	b := keyedRows(r, keys)
+	for _, by := range []FoldBy{ByTime, ByFold} {
+		rule, err := ruleOf(t, b, 3, by, 5, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		halves := map[int][]uint64{} // keys of fold 0
+		for _, key := range keys {
+			if hash := rule.hash(key); hash%uint64(rule.Folds) == 0 {
+				half := score.Half(hash / uint64(rule.Folds))
+				halves[half] = append(halves[half], key)
+			}
+		}
+		if by == ByFold {
+			if len(halves) != 1 {
+				t.Errorf("a given fold is divided: %v", halves)
+			}
+			continue
+		}
+		early, late := halves[score.Half(0)], halves[1-score.Half(0)]
+		if len(early) < 200 || len(late) < 200 || slices.Max(early) >= slices.Min(late) {
+			t.Errorf("%d and %d rows in the halves of the latest part", len(early), len(late))
+		}
 	}
 }
