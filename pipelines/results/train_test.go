@@ -37,7 +37,8 @@ func TestSummaryNamesTheFigureThatChoseLambda(t *testing.T) {
 
 // The table of errors states how their classes are decided, if it has errors.
 func TestSummarySaysHowHeldOutClassesAreDecided(t *testing.T) {
-	scored := []ridge.CVResult{{Lambda: 1, HeldOutResult: ridge.HeldOutResult{HeldOutRows: 50}}}
+	scored := []ridge.CVResult{{Lambda: 1, HeldOutResult: ridge.HeldOutResult{HeldOutRows: 50, HeldOutLogLoss: 0.5}}}
+	undivided := []ridge.CVResult{{Lambda: 1, HeldOutResult: ridge.HeldOutResult{HeldOutRows: 50}}}
 	plain := &models.Probabilities{Kind: models.Softmax}
 	weighted := &models.Probabilities{Kind: models.Softmax, Weights: []float64{1, 2}}
 	for i, c := range []struct {
@@ -49,6 +50,7 @@ func TestSummarySaysHowHeldOutClassesAreDecided(t *testing.T) {
 		{scored, weighted, "product of probability and class weight, each half"},
 		{scored, nil, ""},
 		{[]ridge.CVResult{{Lambda: 1}}, plain, ""}, // of sums
+		{undivided, plain, ""},
 	} {
 		r := Train{TrainRows: TrainRows{Task: models.Classification}, TrainFit: TrainFit{Path: c.path, Lambda: 1},
 			TrainDecision: TrainDecision{Probabilities: c.probabilities}}
