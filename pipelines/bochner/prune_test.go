@@ -112,7 +112,7 @@ func TestOldSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 			want  string
 		}{
 			{"--sums sums/* --keep 2d --models models", 3, "has no lineage.json"},
-			{"--sums sums/* --keep 2d", 2, "no models"},
+			{"--sums sums/* --keep 2d", 2, "--models is missing"},
 			{"--sums sums/* --keep 2 --models models", 2, "--keep must be"},
 			{"--sums sums/* --models models", 2, "--keep"},
 			{"--keep 2d --models models", 2, "--sums"},
