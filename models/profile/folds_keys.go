@@ -76,9 +76,11 @@ func (k *FoldKeys) Rule(by FoldBy, columns []string, folds int, gap float64, see
 	case ByTime:
 		return r, k.cutTime(r, gap)
 	}
-	if !k.keys.Many && len(k.keys.Rows) < folds {
+	if n := len(k.keys.Rows); !k.keys.Many && n < 2 {
+		return nil, errors.New("all rows are of one group, so none can be held out; name another column")
+	} else if !k.keys.Many && n < folds {
 		return nil, fmt.Errorf("there are %d different groups, fewer than %d folds; use fewer --folds, or other groups",
-			len(k.keys.Rows), folds)
+			n, folds)
 	}
 	// Few groups are placed one after the other, in the order of their hashes, in the fold with the fewest
 	// rows. With hashes alone some folds would be empty.
