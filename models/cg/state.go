@@ -86,8 +86,8 @@ func (s *state) tally(lambda, side int) loss.Tally {
 }
 
 const (
-	stateKind   = "falkon state 1"
-	partialKind = "falkon found 1"
+	stateKind   = "cg state 1"
+	partialKind = "cg found 1"
 )
 
 func (s *state) encode(o *options) []byte {
