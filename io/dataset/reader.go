@@ -97,8 +97,7 @@ func (d *Dataset) ReadFrom(ctx context.Context, source *Source, s Shard, q Reque
 	return r
 }
 
-// open opens the shard and sets the rows, and with them what the dataset asks of each row. The rows
-// stay nil after an error.
+// open opens the shard, and sets the rows and the filters that the dataset needs. After an error the rows are nil.
 func (r *Reader) open(ctx context.Context, in *Input) error {
 	format, err := lookup(r.data.Schema.Format)
 	if err != nil {
@@ -126,7 +125,8 @@ func (r *Reader) open(ctx context.Context, in *Input) error {
 	}
 	keyed := r.data.Weighted || r.data.Key != nil || r.data.Segments != nil
 	if keyed && r.Describe == nil && r.fields == nil {
-		return errors.New("the format has no columns of weights, groups, folds, times or levels")
+		return errors.New("the format has no named columns, so rows cannot have weights, groups, folds, times or " +
+			"segments; use CSV, Parquet, Avro or JSON lines")
 	}
 	if r.data.Segments != nil && r.Describe == nil {
 		r.segments = newSegmentNames(r.data)
