@@ -137,7 +137,7 @@ func (r *readerRound) read(ctx context.Context, a dataset.Assignment,
 	if err != nil {
 		return nil, err
 	}
-	var hashes []uint64
+	var hashes, contents []uint64
 	turn := 0
 	for shard, source := range r.pass.Data.Ahead(ctx, a.Shards) {
 		report, err := r.Read(ctx, &r.pass.Pass, shard, source, r.pass.Target.Label(),
@@ -151,13 +151,16 @@ func (r *readerRound) read(ctx context.Context, a dataset.Assignment,
 					}
 				}
 				encoder.Block(b, hashes)
+				if r.pass.Augment != nil { // each image varies in its own way, also if a rule gives many the same hash
+					contents = assigner.Samples(contents, hashes, b)
+				}
 				limit := min(rowio.RowsPerBlock(b.D), rowio.RowsPerFeatureBlock(out))
 				for i := range b.N {
-					hash := uint64(0)
-					if len(hashes) > 0 {
-						hash = hashes[i]
+					content := uint64(0)
+					if len(contents) > 0 {
+						content = contents[i]
 					}
-					if err := partitions[turn].add(ctx, b, i, k > 0 && hash%k == 0, hash, limit); err != nil {
+					if err := partitions[turn].add(ctx, b, i, k > 0 && hashes[i]%k == 0, content, limit); err != nil {
 						return err
 					}
 					turn = (turn + 1) % len(partitions)
