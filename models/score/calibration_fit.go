@@ -325,8 +325,8 @@ func (h *HalvedCounts) Both() *CalibrationCounts {
 	return all
 }
 
-// Divided reports whether both halves have rows.
-func (h *HalvedCounts) Divided() bool { return h[0].rows > 0 && h[1].rows > 0 }
+// Divided reports whether both halves have rows that count.
+func (h *HalvedCounts) Divided() bool { return h[0].weight() > 0 && h[1].weight() > 0 }
 
 // Merge adds the rows of g, which must have as many outputs.
 func (h *HalvedCounts) Merge(g *HalvedCounts) { wire.Merge(h, g) }

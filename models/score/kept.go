@@ -141,10 +141,14 @@ func Half(hash uint64) int { return int(mix(hash) & 1) }
 // half returns the half of a row, 0 or 1.
 func (r *keptRow) half() int { return Half(r.group) }
 
-// Divided reports whether both halves have rows. If they do not, nothing can judge curves of these rows.
+// Divided reports whether both halves have rows that count. If they do not, nothing can judge curves of these rows.
 func (k *HeldOutScores) Divided() bool {
 	k.trim()
-	return slices.ContainsFunc(k.rows, func(r keptRow) bool { return r.half() != k.rows[0].half() })
+	var weight [2]int64
+	for i := range k.rows {
+		weight[k.rows[i].half()] += k.rows[i].repeats
+	}
+	return weight[0] > 0 && weight[1] > 0
 }
 
 // scoresOf returns the scores that a fit gives a row.

@@ -300,23 +300,25 @@ func (c *calibrator) fitCurves(halved *score.HalvedCounts) error {
 // takeCurves sets the probabilities of the model to curves that fit fits to all held-out rows, whose number is rows. If
 // they can be divided, it also sets the curves that judge each half.
 func (c *calibrator) takeCurves(rows int64, divided bool, fit func(inHalf func(int) bool) *score.Calibration) error {
-	curves := func(inHalf func(int) bool) *models.Probabilities {
+	curves := func(inHalf func(int) bool) (*models.Probabilities, error) {
 		f := fit(inHalf)
-		return &models.Probabilities{Kind: f.Method, Curves: f.Curves, Rows: rows, Folds: c.folds, Weights: c.classWeights}
+		return &models.Probabilities{Kind: f.Method, Curves: f.Curves, Rows: rows, Folds: c.folds, Weights: c.classWeights},
+			f.Validate()
 	}
-	p := curves(nil)
-	if err := (&score.Calibration{Method: p.Kind, Curves: p.Curves}).Validate(); err != nil {
+	p, err := curves(nil)
+	if err != nil {
 		return &exit.DataError{Err: err}
 	}
 	c.fit.probabilities, c.halves = p, nil
-	if !divided {
-		c.training.AddNotef("%s", c.undivided())
-		return nil
+	if divided {
+		first, err := curves(func(half int) bool { return half == 0 })
+		second, err2 := curves(func(half int) bool { return half == 1 })
+		if err == nil && err2 == nil {
+			c.halves = &scoring.HeldOutProbabilities{All: p, Half: [2]*models.Probabilities{first, second}}
+			return nil
+		}
 	}
-	c.halves = &scoring.HeldOutProbabilities{All: p}
-	for h := range c.halves.Half {
-		c.halves.Half[h] = curves(func(half int) bool { return half == h })
-	}
+	c.training.AddNotef("%s", c.undivided())
 	return nil
 }
 
