@@ -107,8 +107,7 @@ func (r *Train) writeFit(b *bytes.Buffer) {
 	default:
 		fmt.Fprintf(b, "lambda    %g, by %s:\n", r.Lambda, r.chosenBy())
 		report.WritePath(b, r.Task, len(r.Targets), r.Path, r.Lambda)
-		judged := func(row ridge.CVResult) bool { return row.HeldOutLogLoss > 0 }
-		if r.Probabilities != nil && slices.ContainsFunc(r.Path, judged) {
+		if r.JudgedByHalves {
 			fmt.Fprintf(b, "          classes have the largest %s, each half of these rows by curves fitted to the other half\n",
 				report.Criterion(r.Probabilities))
 		}
@@ -240,6 +239,9 @@ type TrainFit struct {
 	Learner string            `json:"learner"`
 	Lambda  float64           `json:"lambda"`
 	Path    []ridge.CVResult  `json:"path,omitempty"` // for ridge: held-out errors by λ
+	// JudgedByHalves is true if Path has errors of the classes that probabilities decide: each half of the held-out
+	// rows by curves that were fitted to the other half.
+	JudgedByHalves bool `json:"judged_by_halves,omitempty"`
 	// RuledOut has values of λ that were not tried, because results for others ruled them out.
 	RuledOut []float64           `json:"ruled_out,omitempty"`
 	Select   string              `json:"select,omitempty"` // what chose λ; "" for the squared errors of all folds

@@ -37,22 +37,20 @@ func TestSummaryNamesTheFigureThatChoseLambda(t *testing.T) {
 
 // The table of errors states how their classes are decided, if it has errors.
 func TestSummarySaysHowHeldOutClassesAreDecided(t *testing.T) {
-	scored := []ridge.CVResult{{Lambda: 1, HeldOutResult: ridge.HeldOutResult{HeldOutRows: 50, HeldOutLogLoss: 0.5}}}
-	undivided := []ridge.CVResult{{Lambda: 1, HeldOutResult: ridge.HeldOutResult{HeldOutRows: 50}}}
 	plain := &models.Probabilities{Kind: models.Softmax}
 	weighted := &models.Probabilities{Kind: models.Softmax, Weights: []float64{1, 2}}
 	for i, c := range []struct {
-		path          []ridge.CVResult
+		judged        bool
 		probabilities *models.Probabilities
 		want          string // after "classes have the largest"; "" for no such line
 	}{
-		{scored, plain, "probability, each half"},
-		{scored, weighted, "product of probability and class weight, each half"},
-		{scored, nil, ""},
-		{[]ridge.CVResult{{Lambda: 1}}, plain, ""}, // of sums
-		{undivided, plain, ""},
+		{true, plain, "probability, each half"},
+		{true, weighted, "product of probability and class weight, each half"},
+		{false, nil, ""},
+		{false, plain, ""}, // of sums, or of rows that are not divided
 	} {
-		r := Train{TrainRows: TrainRows{Task: models.Classification}, TrainFit: TrainFit{Path: c.path, Lambda: 1},
+		r := Train{TrainRows: TrainRows{Task: models.Classification},
+			TrainFit:      TrainFit{Path: []ridge.CVResult{{Lambda: 1}}, Lambda: 1, JudgedByHalves: c.judged},
 			TrainDecision: TrainDecision{Probabilities: c.probabilities}}
 		var b strings.Builder
 		_, err := r.WriteTo(&b)

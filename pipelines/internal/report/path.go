@@ -126,9 +126,6 @@ func (p Lambdas) Name() string {
 // scored reports whether errors of classes were counted.
 func scored(r ridge.CVResult) bool { return r.HeldOutRows > 0 }
 
-// Scored reports whether held-out rows were scored for any λ, which needs rows and not only sums.
-func Scored(rows []ridge.CVResult) bool { return slices.ContainsFunc(rows, scored) }
-
 // heldOutMSE is the name of the mean of the squares that ridge minimises: of scores that should be 1 for the
 // row's class and −1 for others. They determine the choice of λ.
 const heldOutMSE = "held-out MSE of ±1 codes"

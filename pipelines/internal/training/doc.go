@@ -15,11 +15,11 @@
 // results of a step are in its FeatureChoice, Fit or Model.
 //
 // A fit by sums (sumsPlan.fit) reads the rows once, adds up sums for each fold, and solves for each λ from these. It
-// may read the rows again, on a finer grid or to score the trials. A fit by rounds (rounds.fit) reads them in every
+// may read the rows again, on a finer grid or to score the trials. A fit by rounds (roundFit.fit) reads them in every
 // round, for several values of λ at once, and then fits the chosen one to all rows.
 //
-// Both end with decider.decide: on the first fold, with weights that were fitted without it, it chooses probabilities,
-// threshold and intervals. Training.willCalibrate decides whether a classifier gets probabilities.
+// Both end with calibrator.fitOutputRules: on the first fold, with weights that were fitted without it, it chooses
+// probabilities, threshold and intervals. Training.willCalibrate decides whether a classifier gets probabilities.
 //
 // A RecipeJob has the recipe of another model. It sums rows (ByRecipe.Begin, SumRows) or takes stored sums
 // (BeginAdded), and fits models to sums (SolveSums).

@@ -84,7 +84,8 @@ func (f *sumsFit) finishChoice(ctx context.Context) error {
 // results to the table of the learner. Sums give squared errors of rounded features and no classification
 // errors; this pass gives both as in predictions. If other folds are held out, too, reports print the error
 // of the sums (ridge.CVResult.MSE). It returns the log loss for each row of the table: the loss of the probabilities if
-// it keeps the scores; otherwise the loss in the pass if log losses choose λ, +Inf if there is none; otherwise 0.
+// it keeps the scores and both halves of the rows have some; otherwise the loss in the pass if log losses choose λ, +Inf
+// if there is none; otherwise 0.
 func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error) {
 	t := f.training
 	table := f.fit.Learner.Table
@@ -132,11 +133,9 @@ func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error)
 		return losses, nil
 	}
 	if f.kept = sum.Kept; !f.kept.Divided() { // nothing judges the probabilities of the model
-		for i := range table {
-			table[i].HeldOutLogLoss = 0
-		}
 		return losses, nil
 	}
+	f.fit.judgedByHalves = true
 	return f.judgeProbabilities(), nil
 }
 

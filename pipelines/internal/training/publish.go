@@ -219,8 +219,8 @@ func (m *Model) result() *results.Train {
 		TrainFeatures: m.resultFeatures(),
 		TrainFit: results.TrainFit{
 			Split: t.Prepared.Rule, HeldOut: t.Prepared.HeldOutText(), Learner: f.Learner.Kind, Lambda: f.Learner.Lambda,
-			Path: f.Learner.Table, RuledOut: f.Learner.RuledOut, Select: f.Learner.Select, Log: f.Learner.Log,
-			Steps: f.Learner.Steps, Components: f.Learner.Components, Folds: f.Learner.Folds,
+			Path: f.Learner.Table, JudgedByHalves: f.judgedByHalves, RuledOut: f.Learner.RuledOut,
+			Select: f.Learner.Select, Log: f.Learner.Log, Steps: f.Learner.Steps, Components: f.Learner.Components, Folds: f.Learner.Folds,
 		},
 		TrainDecision: results.TrainDecision{Probabilities: f.probabilities, Positive: t.positive, Threshold: f.threshold,
 			Interval: m.resultInterval()},

@@ -201,6 +201,8 @@ type Fit struct {
 	// Of a fit to sums:
 	rule  *sums.Rule // how the rows were summed; nil with a given recipe
 	floor float64    // λ to which rounding to the grid of the sums is equivalent
+	// judgedByHalves is true if the table of Learner has the errors of probabilities; see calibrator.judgeProbabilities.
+	judgedByHalves bool
 
 	// Of a fit by rounds:
 	iteration *job.Iteration
