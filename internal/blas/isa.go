@@ -163,5 +163,6 @@ func SetISA(name string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("blas: CPU level %q is not available on this machine; have %s", name, strings.Join(ISAs(), ", "))
+	return fmt.Errorf("blas: the instruction set %q is not available on this machine; have %s", name,
+		strings.Join(ISAs(), ", "))
 }

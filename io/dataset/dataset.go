@@ -122,7 +122,7 @@ type Dataset struct {
 	Segments *Segments `json:"levels,omitempty"`
 	// Only, unless nil, restricts reading to rows with listed ids.
 	Only *IDSelection `json:"only,omitempty"`
-	// TestSplit, unless nil, restricts reading to the rows of a test, or to all others.
+	// TestSplit, unless nil, restricts reading to the rows of a test, or to the others.
 	TestSplit *TestSplit `json:"part,omitempty"`
 
 	Fields []string `json:"-"` // names of the columns of the first file

@@ -22,7 +22,7 @@ type Metric struct {
 
 // MetricOf returns the composition of the metrics directly before the features of a recipe; nil if there
 // are none. In a join it uses the part with the most features, the first of several. Other parts may be
-// features of only some columns, and their weights tell nothing about the others.
+// features of only some columns, and their weights are no guide to the others.
 func MetricOf(r features.Recipe) (*Metric, error) {
 	steps := features.StepsOf(r)
 	if len(steps) == 0 {

@@ -242,7 +242,7 @@ func (s *Sum) p(d score.Mean) (p float64, rough string) {
 
 // maxSkew is the largest skewness of a mean at which its test keeps its level. The more skewed the
 // differences, the more often a sample without a difference lacks the few large ones.
-// TestGatesKeepTheirLevel measures the levels.
+// TestGatesKeepTheirLevelForSkewedLosses measures the levels.
 const maxSkew = 0.15
 
 // skewed returns the reason why a mean difference cannot be judged: a few of its rows or groups decide it. It

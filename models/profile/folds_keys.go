@@ -76,9 +76,12 @@ func (k *FoldKeys) Rule(by FoldBy, columns []string, folds int, gap float64, see
 	case ByTime:
 		return r, k.cutTime(r, gap)
 	}
-	if n := len(k.keys.Rows); !k.keys.Many && n < 2 {
+	n := len(k.keys.Rows)
+	switch {
+	case k.keys.Many:
+	case n < 2:
 		return nil, errors.New("all rows are of one group, so none can be held out; name another column")
-	} else if !k.keys.Many && n < folds {
+	case n < folds:
 		return nil, fmt.Errorf("there are %d different groups, fewer than %d folds; use fewer --folds, or other groups",
 			n, folds)
 	}

@@ -179,8 +179,8 @@ type HeldOutResult struct {
 	HeldOutMSE    float64 `json:"held_mse"`
 	// HeldOutStdErr is the standard error of HeldOutMSE; 0 if it is not known.
 	HeldOutStdErr float64 `json:"held_std_err,omitempty"`
-	// HeldOutLogLoss is the log loss of those rows: of the probabilities if there are any, otherwise by
-	// score.LogLosses.
+	// HeldOutLogLoss is the log loss of those rows: of the probabilities if held-out rows judge them, otherwise by
+	// score.LogLosses; 0 if it is not known.
 	HeldOutLogLoss float64 `json:"held_log_loss,omitempty"`
 	// HeldOutError is the weighted share of HeldOutErrors, if rows have weights. HeldOutMSE is weighted then.
 	HeldOutError float64 `json:"held_error,omitempty"`

@@ -44,7 +44,7 @@ type heldRows struct {
 	scores  []float32
 	y       []float64 // labels
 	repeats []int64   // how often each row counts
-	hashes  []uint64  // hashes of the contents, divided by the number of folds
+	hashes  []uint64  // that divide the fold (see score.Half)
 }
 
 // accumulator returns how to add the held-out rows of a reader to sum. add may change the rows.

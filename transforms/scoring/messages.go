@@ -82,7 +82,7 @@ func (m Messages) given(x *messages.Message) (all []ConstantColumn) {
 
 // letterOf returns a dead letter as a message. Its content is the original message's, so that it
 // can be sent again; an attribute has the reason. If both together are too large for a message, the
-// end of the content is cut off, and another attribute tells so.
+// end of the content is cut off, and another attribute notes this.
 func letterOf(file Arrival, l DeadLetter) *messages.Message {
 	why := l.Error
 	if why == "" {

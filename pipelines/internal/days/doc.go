@@ -26,5 +26,6 @@
 // complete or not at all, whose name has a hash of its inputs, so a repeated run continues at the first missing step.
 //
 // The other jobs work on sums: Sum (sum.go) creates them. Fit and AddSums add and subtract them (sum_fit.go). Forget
-// and VerifyForgotten remove rows from a model (sum_forget.go, sum_contents.go). Prune removes old sums (sum_prune.go).
+// and VerifyForgotten remove rows from a model (sum_forget.go, sum_rowhashes.go). Prune removes old sums
+// (sum_prune.go).
 package days

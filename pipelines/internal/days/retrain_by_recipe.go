@@ -78,7 +78,8 @@ func (r *retrainRun) retrainByRecipe(ctx context.Context) error {
 	case isUnfit(err): // for instance, all rows are later than the rows of a recipe that holds out the latest
 		text := strings.ReplaceAll(fault.Text(err), "\n", "; ") // a line of the history
 		if err := r.drawRecipe(ctx, days, "the recipe does not fit the rows: "+text); err != nil {
-			return fmt.Errorf("%w\na new recipe was drawn because the old one does not fit the rows: %s", err, text)
+			return fmt.Errorf("%w\nthis happened while a new recipe was drawn, because the old one does not fit the rows: %s",
+				err, text)
 		}
 		return nil
 	case err != nil:

@@ -582,7 +582,7 @@ func TestRowsThatTheRecipeDoesNotFitGetANewOne(t *testing.T) {
 	s.put(7, "a7 b7")
 	s.o.Day = date(7)
 	if _, err := Retrain(ctx, s.o, s.jobs); !errors.Is(err, errUntrainable) ||
-		!strings.Contains(err.Error(), "a new recipe was drawn because the old one does not fit the rows: these rows need") {
+		!strings.Contains(err.Error(), "because the old one does not fit the rows: these rows need") {
 		t.Errorf("neither recipe fits: %v", err)
 	}
 }

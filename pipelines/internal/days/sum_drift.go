@@ -95,7 +95,7 @@ type featureSum struct {
 // featuresOf adds and subtracts the features of sums, whose classes may differ.
 func featuresOf(ctx context.Context, terms []sumdirs.Term) (*featureSum, error) {
 	if len(terms) == 0 {
-		return nil, exit.Dataf("no sums")
+		return nil, exit.Dataf("there are no sums to compare")
 	}
 	dim := terms[0].Shape().Dim
 	f := &featureSum{effective: 1}

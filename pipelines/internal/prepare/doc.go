@@ -8,6 +8,6 @@
 // and the statistics of the profile.
 //
 // The profile pass adds up a profile.Sum, whose result is a profile.Profile. ProfileRows returns the sum with other
-// results of the pass as a PassResult; Prepared has the results that later steps need as ProfileData. A model directory
+// results of the pass as a PassResult; Prepared has those that later steps need. A model directory
 // records them as sums.Profile, and a manifest as models.Profile.
 package prepare

@@ -353,9 +353,9 @@ func holdOutByKey(ctx context.Context, o Options, j *job.Job, d *dataset.Dataset
 	part.Columns, part.Key = d.Key.Columns, d.Key
 	columns := strings.Join(d.Key.Columns, ", ")
 	if o.Split.By() == profile.ByTime {
-		gap, gapErr := columnGap(o, d.Key)
-		if gapErr != nil {
-			return nil, "", gapErr
+		gap, err := columnGap(o, d.Key)
+		if err != nil {
+			return nil, "", err
 		}
 		part.From, part.Gap, err = p.Keys.Since(part.Share, gap)
 		from := fmt.Sprintf("%g", rowio.KeyNumber(part.From))
@@ -364,7 +364,7 @@ func holdOutByKey(ctx context.Context, o Options, j *job.Job, d *dataset.Dataset
 		}
 		text = fmt.Sprintf("the latest, by %s, from %s on", columns, from)
 		if part.Gap > 0 {
-			text += fmt.Sprintf(", without training on the %s before", o.Split.Gap)
+			text += fmt.Sprintf("; the rows of the %s before are not used", o.Split.Gap)
 		}
 	} else {
 		part.Keys, err = p.Keys.Groups(part.Share, part.Seed)
