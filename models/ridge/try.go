@@ -58,7 +58,7 @@ func (s *search) tryLambdas(values, folds []int) error {
 			if err != nil {
 				return err
 			}
-			s.validate(h, fold, f, pending)
+			s.scoreFold(h, fold, f, pending)
 		}
 	}
 	return nil
@@ -210,8 +210,8 @@ func (s *search) descendFrom(h *solver.HeldOutErrors, fold *Sum, systems ...*sol
 	return out
 }
 
-// validate records the errors of trials on a fold.
-func (s *search) validate(h *solver.HeldOutErrors, fold *Sum, number int, trials []trial) {
+// scoreFold records the errors of trials on a fold.
+func (s *search) scoreFold(h *solver.HeldOutErrors, fold *Sum, number int, trials []trial) {
 	eq, total, solutions := s.eq, s.total, make([]solved, len(trials))
 	if s.method == solver.Exactly {
 		eq.setSums(total, fold)
