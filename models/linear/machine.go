@@ -46,7 +46,8 @@ func (d *Data) Validate() (n, outputs int, err error) {
 	n, outputs = len(d.X)/in, 1
 	switch {
 	case (d.Class == nil) == (d.Target == nil):
-		return 0, 0, fmt.Errorf("linear: %d classes and %d targets; give one of them", len(d.Class), len(d.Target))
+		return 0, 0, fmt.Errorf("linear: set exactly one of Class and Target (have %d and %d labels)", len(d.Class),
+			len(d.Target))
 	case n == 0:
 		return 0, 0, fmt.Errorf("linear: no rows to learn from")
 	case d.Targets < 0 || d.Class != nil && d.Targets != 0:
@@ -71,7 +72,7 @@ func (d *Data) Validate() (n, outputs int, err error) {
 	}
 	for i, c := range d.Class {
 		if c < 0 || int(c) > n {
-			return 0, 0, fmt.Errorf("linear: row %d: class %d; classes are numbered from 0", i, c)
+			return 0, 0, fmt.Errorf("linear: row %d: class %d of %d rows; number the classes 0, 1, 2, …", i, c, n)
 		}
 		outputs = max(outputs, int(c)+1)
 	}
