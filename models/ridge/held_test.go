@@ -74,7 +74,7 @@ func TestUnjudgeableFoldsAreAnError(t *testing.T) {
 		o    Options
 		adds int // that succeed
 	}{
-		{"held out: 1 folds", Options{Search: LambdaSearch{Lambda: []float64{1}},
+		{"FitWithoutFirst needs two or more folds (have 1)", Options{Search: LambdaSearch{Lambda: []float64{1}},
 			Plan: FoldPlan{Folds: 1, FitWithoutFirst: true}}, 9},
 		{"2 values of lambda", Options{Search: LambdaSearch{Lambda: []float64{1, 2}},
 			Plan: FoldPlan{Folds: 2, FitWithoutFirst: true, Validation: NoFold}}, 9},

@@ -332,7 +332,8 @@ func (o *Options) validate() error {
 			len(o.Search.Lambda))
 	}
 	if o.From.Rows != nil && (o.Plan.Folds < 2 || len(o.From.Rows.Folds) != o.Plan.Folds) {
-		return fmt.Errorf("ridge: rows of %d folds, want %d, two or more", len(o.From.Rows.Folds), o.Plan.Folds)
+		return fmt.Errorf("ridge: Rows has %d folds and FoldPlan %d; they must be equal and at least 2",
+			len(o.From.Rows.Folds), o.Plan.Folds)
 	}
 	if o.From.Sums != nil && len(o.From.Sums) != max(o.Plan.Folds, 1) {
 		return fmt.Errorf("ridge: %d sums, want one for each of %d folds", len(o.From.Sums), max(o.Plan.Folds, 1))
@@ -346,7 +347,7 @@ func (o *Options) validate() error {
 		return fmt.Errorf("ridge: holding out the first of %d folds needs two or more folds", o.Plan.Folds)
 	}
 	if o.Plan.FitWithoutFirst && o.Plan.Folds < 2 {
-		return fmt.Errorf("ridge: held out: %d folds; need two or more", o.Plan.Folds)
+		return fmt.Errorf("ridge: FitWithoutFirst needs two or more folds (have %d)", o.Plan.Folds)
 	}
 	if !(o.Units.Step > 0) || math.IsInf(o.Units.Step, 0) {
 		return fmt.Errorf("ridge: feature step %g: want a finite number > 0", o.Units.Step)
