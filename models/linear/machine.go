@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -40,7 +41,7 @@ func (d *Data) targets() int { return max(d.Targets, 1) }
 // as the slices do.
 func (d *Data) Validate() (n, outputs int, err error) {
 	if d.Map == nil {
-		return 0, 0, fmt.Errorf("linear: no map; features/identity.Recipe takes rows as they are")
+		return 0, 0, errors.New("linear: no map; features/identity.Recipe takes rows as they are")
 	}
 	in, _ := d.Map.Dims()
 	n, outputs = len(d.X)/in, 1
@@ -49,7 +50,7 @@ func (d *Data) Validate() (n, outputs int, err error) {
 		return 0, 0, fmt.Errorf("linear: set exactly one of Class and Target (have %d and %d labels)", len(d.Class),
 			len(d.Target))
 	case n == 0:
-		return 0, 0, fmt.Errorf("linear: no rows to learn from")
+		return 0, 0, errors.New("linear: no rows to learn from")
 	case d.Targets < 0 || d.Class != nil && d.Targets != 0:
 		return 0, 0, fmt.Errorf("linear: %d targets of a row; want at least one, and none where rows have classes", d.Targets)
 	case len(d.X) != n*in || len(d.Class) != n && len(d.Target) != n*d.targets():
