@@ -93,8 +93,8 @@ func (p *parser) expect(c byte) error {
 	return p.errorf("%q where %q is expected", p.b[p.i], c)
 }
 
-// object reads an object, calling value behind each key and its colon; at is
-// the place of the key.
+// object reads an object, and calls value after each key and its colon; at is
+// the position of the key.
 func (p *parser) object(value func(key string, at int) error) error {
 	return p.sequence('{', '}', func() error {
 		p.space()
