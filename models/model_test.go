@@ -97,7 +97,7 @@ func TestChecksumCoversAllButTheLastTwoLines(t *testing.T) {
 	m := classifier(t)
 	data, _ := encode(t, m)
 	lines := bytes.SplitAfter(data, []byte("\n"))
-	n := len(lines) - 3 // behind the last newline there is an empty piece
+	n := len(lines) - 3 // after the last newline there is an empty piece
 	if got := hexDigest(bytes.Join(lines[:n], nil)); got != m.Manifest.SHA256 || !strings.Contains(string(lines[n]), got) {
 		t.Errorf("the sum of the lines is %s, the manifest says %s in %q", got, m.Manifest.SHA256, lines[n])
 	}

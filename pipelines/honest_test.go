@@ -73,7 +73,7 @@ func honestKernels(t *testing.T, d int) map[string]options.Prepare {
 	return kernels
 }
 
-// honestLearners are the learners with what judges by rows held out.
+// honestLearners are learners in all the ways in which held-out rows choose λ, stop, or calibrate them.
 var honestLearners = map[string]options.Train{
 	"ridge":        {},
 	"ridge, platt": {Decision: options.Decision{Calibrate: "platt"}},

@@ -3,6 +3,7 @@
 package identity
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -62,7 +63,7 @@ func (r Recipe) Validate() error {
 			return fmt.Errorf("linear: Identity: bound must be a number > 0 within float32 (have %v)", r.Bound)
 		}
 		if len(r.Low)+len(r.High) > 0 {
-			return fmt.Errorf("linear: Identity: bound cannot be used with ranges; give one of them")
+			return errors.New("linear: Identity: bound cannot be used with ranges; give one of them")
 		}
 		return nil
 	}

@@ -137,7 +137,7 @@ func MedianWidth(sample []float32, n, d int, distance Distance) (float64, error)
 	}
 	all := make([]float64, n*(n-1)/2)
 	var bad atomic.Bool
-	eachRow(n, func(i int) {
+	parallel.Each(n, runtime.GOMAXPROCS(0), func(_, i int) {
 		to := all[i*(i-1)/2:][:i]
 		// A width is part of a model, so the order of the sums is fixed.
 		blas.Distances(to, sample[i*d:(i+1)*d], sample, distance == L1)
@@ -158,20 +158,6 @@ func MedianWidth(sample []float32, n, d int, distance Distance) (float64, error)
 		low, high = math.Sqrt(low), math.Sqrt(high)
 	}
 	return low/2 + high/2, nil
-}
-
-// eachRow calls f with 1 … n−1 on all processors.
-func eachRow(n int, f func(i int)) {
-	var next atomic.Int64
-	var wg parallel.Group
-	for range min(runtime.GOMAXPROCS(0), n) {
-		wg.Go(func() {
-			for i := int(next.Add(1)); i < n; i = int(next.Add(1)) {
-				f(i)
-			}
-		})
-	}
-	wg.Wait()
 }
 
 // FromGamma returns the width σ of the kernel with the given γ: 1/√(2γ) for

@@ -1,6 +1,7 @@
 package skeleton
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -100,7 +101,7 @@ func newCodebook(g *graph, sampler Sampler) (*codebook, error) {
 		b.leaves = append(b.leaves, l)
 	}
 	if sampler == Hybrid && !found {
-		return nil, fmt.Errorf("skeleton: hybrid: no inner node takes input nodes alone")
+		return nil, errors.New("skeleton: hybrid: no inner node takes input nodes alone")
 	}
 	b.vectors = int32(vectors)
 	return b, b.number(g)

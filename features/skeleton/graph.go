@@ -44,9 +44,9 @@ func (s Skeleton) compile() (*graph, error) {
 	var g *graph
 	switch {
 	case s.Nodes == nil && s.Layers == nil:
-		return nil, fmt.Errorf("skeleton: neither layers nor nodes; give one of them")
+		return nil, errors.New("skeleton: neither layers nor nodes; give one of them")
 	case s.Nodes != nil && (s.Layers != nil || s.Space != (Space{})):
-		return nil, fmt.Errorf("skeleton: nodes cannot be used with layers or a space of all inputs; give one form")
+		return nil, errors.New("skeleton: nodes cannot be used with layers or a space of all inputs; give one form")
 	case s.Nodes != nil:
 		g, err = fromNodes(s.Nodes, columns)
 	default:

@@ -28,7 +28,7 @@ var (
 	neonISA    = neon.withBytes("neon", 16, pairTiles)
 )
 
-// neon is what all instruction sets have alike.
+// neon holds the kernels that all these instruction sets share.
 var neon = isa{
 	mapKernels: mapKernels{
 		mul: mulNEON,

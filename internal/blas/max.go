@@ -44,7 +44,7 @@ func (p *Weights) max(l *isa, dst, x []float32, n, q, per, item int, s *scratch)
 	rows := min(rowRun, n-row)
 	first := item % items * per
 	last := min(groups, first+per)
-	// What a slide reads behind the last row counts for nothing, but is read.
+	// What a slide reads after the last row counts for nothing, but is read.
 	c := Grow(&s.f32, rowRun*pitch+pitch)
 	for col := first * q; col < last*q; {
 		panel, off := col/lanes, col%lanes

@@ -72,7 +72,7 @@ func largePages[T int8 | int16 | float32 | float64](s []T) {
 	}
 }
 
-// fromLine returns how many bytes behind the start of a cache line s starts.
+// fromLine returns how many bytes after the start of a cache line s starts.
 func fromLine[T any](s []T) int {
 	return int(uintptr(unsafe.Pointer(unsafe.SliceData(s)))) & (line - 1)
 }

@@ -5,7 +5,7 @@ import "math"
 // Scores stores X·Wᵀ in dst (n×k) for the n rows of x (n×d) and the k rows of w
 // (k×d), which is not packed: for few outputs, and weights that change between
 // calls. A product is 16 chains of fused multiply-adds from 0 on, chain l over
-// the elements l, l+16, …, with zeros behind the row up to a multiple of 16; the
+// the elements l, l+16, …, with zeros after the row up to a multiple of 16; the
 // chains are added pairwise at distances 8, 4, 2, 1.
 func Scores(dst, x []float32, n, d int, w []float32, k, threads int) {
 	checkThin(n, d, k, len(x))

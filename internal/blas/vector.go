@@ -129,7 +129,7 @@ func absolutesGo(dst []float64, a, x []float32, xs int) {
 // Dots stores in dst the products a·b_c for 0 ≤ c < len(dst), b_c being the
 // len(a) numbers of b from c·bs on. A product is added in four chains, over the
 // elements l, l+4, … with products and sums rounded each for itself, the
-// elements behind the last multiple of four going to the first chain; the
+// elements after the last multiple of four going to the first chain; the
 // chains s are added (s₀+s₁) + (s₂+s₃).
 func Dots(dst, a, b []float64, bs int) {
 	if len(dst) == 0 {

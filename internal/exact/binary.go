@@ -37,7 +37,7 @@ func (s *Sum) span() (lo, hi int) {
 }
 
 // Decode sets s to the sum encoded at the start of b and returns the bytes
-// behind it. It refuses what AppendBinary does not write.
+// after it. It refuses what AppendBinary does not write.
 func (s *Sum) Decode(b []byte) (rest []byte, err error) {
 	if len(b) == 0 {
 		return nil, errEncoding

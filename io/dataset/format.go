@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -142,7 +143,7 @@ func Names() []string { return formats.Names() }
 func lookup(name string) (*Format, error) {
 	have := Names()
 	if len(have) == 0 {
-		return nil, fmt.Errorf("dataset: no format is registered; import package io/formats or the package of a format")
+		return nil, errors.New("dataset: no format is registered; import package io/formats or the package of a format")
 	}
 	f, err := formats.Lookup(name, append([]string{"auto"}, have...))
 	if err != nil {

@@ -48,8 +48,8 @@ func TestReportsListOnlyTheFirstBadRowsAndCountAll(t *testing.T) {
 	}
 }
 
-// Place keeps row i at index i: bad rows are zeros, and listed.
-func TestPlaceKeepsEveryRowAtItsIndex(t *testing.T) {
+// KeepPlace keeps row i at index i: bad rows are zeros, and listed.
+func TestKeepPlaceKeepsEveryRowAtItsIndex(t *testing.T) {
 	const n = 3000
 	rng := rand.New(rand.NewPCG(1, 2))
 	var text strings.Builder

@@ -8,6 +8,7 @@ package lines
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 
@@ -263,7 +264,7 @@ func (r *Reader) start() error {
 	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
 		b.pos = 3
 	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
-		return fmt.Errorf("the text is UTF-16; convert it with iconv -f UTF-16 -t UTF-8")
+		return errors.New("the text is UTF-16; convert it with iconv -f UTF-16 -t UTF-8")
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -36,7 +37,7 @@ func newArray(r io.Reader, h header, first, count int64, whole bool) *array {
 func (a *array) next() ([]byte, error) {
 	if a.left == 0 {
 		if _, err := a.in.Peek(1); a.whole && err == nil {
-			return nil, fmt.Errorf("has more bytes than its header says")
+			return nil, errors.New("has more bytes than its header says")
 		} else if a.whole && err != io.EOF {
 			return nil, err
 		}

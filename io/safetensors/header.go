@@ -2,6 +2,7 @@ package safetensors
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -27,7 +28,7 @@ type parser struct {
 // parse returns the tensors of a header, in its order, and its metadata.
 func parse(header []byte) (meta map[string]string, tensors []Info, err error) {
 	if !utf8.Valid(header) {
-		return nil, nil, fmt.Errorf("safetensors: header is not UTF-8")
+		return nil, nil, errors.New("safetensors: header is not UTF-8")
 	}
 	p := &parser{b: header}
 	seen := map[string]bool{}
@@ -92,8 +93,8 @@ func (p *parser) expect(c byte) error {
 	return p.errorf("%q where %q is expected", p.b[p.i], c)
 }
 
-// object reads an object, calling value behind each key and its colon; at is
-// the place of the key.
+// object reads an object, and calls value after each key and its colon; at is
+// the position of the key.
 func (p *parser) object(value func(key string, at int) error) error {
 	return p.sequence('{', '}', func() error {
 		p.space()

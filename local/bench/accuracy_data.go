@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -158,7 +159,7 @@ func (t *dataset) write(work string) error {
 func (t *dataset) generate(halves *[2]bytes.Buffer) error {
 	set, ok := synthetic.Find(t.Name)
 	if !ok {
-		return fmt.Errorf("no such sample")
+		return errors.New("no such sample")
 	}
 	for i := range halves {
 		if err := set.WriteCSV(context.Background(), &halves[i], generated, uint64(i+1), set.Noise); err != nil {

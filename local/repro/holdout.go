@@ -155,9 +155,9 @@ func holdOut(r features.Recipe, lambda []float64, train, test digits) (byErrors,
 	m := made.(features.Gridded)
 	solve := func(s *ridge.Sum, lambda float64) (*ridge.Solution, error) {
 		return ridge.Solve(ridge.Options{
-			LambdaSearch: ridge.LambdaSearch{Lambda: []float64{lambda}},
-			Source:       ridge.Source{Shape: s.Shape(), Add: func(to *ridge.Sum, _ int) error { to.Merge(s); return nil }},
-			Units:        ridge.Units{Step: m.Step()}, Threads: runtime.GOMAXPROCS(0),
+			Search: ridge.LambdaSearch{Lambda: []float64{lambda}},
+			From:   ridge.Source{Shape: s.Shape(), Add: func(to *ridge.Sum, _ int) error { to.Merge(s); return nil }},
+			Units:  ridge.Units{Step: m.Step()}, Threads: runtime.GOMAXPROCS(0),
 		})
 	}
 	rest, held := train.split()

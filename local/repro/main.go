@@ -10,6 +10,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -34,7 +35,7 @@ func main() {
 
 func run() error {
 	if len(os.Args) < 2 {
-		return fmt.Errorf("name an experiment: maxout, compositional, images, learned")
+		return errors.New("name an experiment: maxout, compositional, images, learned")
 	}
 	fs := flag.NewFlagSet(os.Args[1], flag.ExitOnError)
 	var e experiment
@@ -49,7 +50,7 @@ func run() error {
 		return err
 	}
 	if e.data = os.Getenv("BOCHNER_DATA"); e.data == "" && !(os.Args[1] == "learned" && g.generated()) {
-		return fmt.Errorf("set BOCHNER_DATA to the folder of the data sets (see README.md)")
+		return errors.New("set BOCHNER_DATA to the folder of the data sets (see README.md)")
 	}
 	var err error
 	if e.features, err = counts("features", *features); err != nil {

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -80,7 +81,7 @@ func (c *client) do(request []byte) error {
 		}
 	}
 	if length < 0 {
-		return fmt.Errorf("an answer without a length")
+		return errors.New("an answer without a length")
 	}
 	_, err := c.in.Discard(length)
 	return err

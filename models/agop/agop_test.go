@@ -353,10 +353,10 @@ func fitted(t testing.TB, n int, index func(x []float64) float64, in int) []floa
 		g.Quantize(grid, narrow(x[i*in:(i+rows)*in]), rows, 2)
 		sum.Add(grid, y[i:i+rows], targets, nil, 2)
 	}
-	o := ridge.Options{LambdaSearch: ridge.LambdaSearch{Lambda: []float64{1e-6}}, FoldPlan: ridge.FoldPlan{Folds: 1},
-		Source: ridge.Source{Shape: sum.Shape(), Add: func(to *ridge.Sum, _ int) error { to.Merge(sum); return nil }},
-		Units:  ridge.Units{Grid: targets}, Threads: 2}
-	o.Step, o.Ranges = ridge.GridOf(g, features.ByteSteps)
+	o := ridge.Options{Search: ridge.LambdaSearch{Lambda: []float64{1e-6}}, Plan: ridge.FoldPlan{Folds: 1},
+		From:  ridge.Source{Shape: sum.Shape(), Add: func(to *ridge.Sum, _ int) error { to.Merge(sum); return nil }},
+		Units: ridge.Units{Grid: targets}, Threads: 2}
+	o.Units.Step, o.Units.Ranges = ridge.GridOf(g, features.ByteSteps)
 	s, err := ridge.Solve(o)
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ type Waves struct {
 func WavesOf(r features.Recipe) (*Waves, error) {
 	steps := features.StepsOf(r)
 	if len(steps) == 0 {
-		return nil, fmt.Errorf("agop: a chain without steps")
+		return nil, errors.New("agop: a chain without steps")
 	}
 	first := 0
 	if j, ok := steps[len(steps)-1].(preprocess.Join); ok {
@@ -98,7 +98,7 @@ func fourierPart(j preprocess.Join) (steps []features.Recipe, first int, err err
 		recipes := features.StepsOf(p)
 		if paired(recipes[len(recipes)-1]) {
 			if steps != nil {
-				return nil, 0, fmt.Errorf("agop: several parts of a join are Fourier features; want one")
+				return nil, 0, errors.New("agop: several parts of a join are Fourier features; want one")
 			}
 			steps, first = recipes, at
 		}
@@ -109,7 +109,7 @@ func fourierPart(j preprocess.Join) (steps []features.Recipe, first int, err err
 		at += out
 	}
 	if steps == nil {
-		return nil, 0, fmt.Errorf("agop: no part of a join is Fourier features in the paired form")
+		return nil, 0, errors.New("agop: no part of a join is Fourier features in the paired form")
 	}
 	return steps, first, nil
 }

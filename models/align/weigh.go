@@ -2,6 +2,7 @@ package align
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -23,7 +24,7 @@ import (
 func Weigh(v []float64, rho float64) ([]float64, error) {
 	m := len(v)
 	if m == 0 {
-		return nil, fmt.Errorf("align: weigh: no potentials")
+		return nil, errors.New("align: weigh: no potentials")
 	}
 	if !(rho >= 0) {
 		return nil, fmt.Errorf("align: weigh: rho must be ≥ 0 (have %v)", rho)

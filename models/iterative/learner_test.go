@@ -140,8 +140,11 @@ func TestFitRejectsInvalidArguments(t *testing.T) {
 				err := svm.Fit(d, 1e-3, files)
 			return err
 		},
-		"lambda is 0":      func() error { _, err := svm.Fit(d, 0, nil); return err },
-		"give one of them": func() error { _, err := svm.Fit(&linear.Data{Map: raw, X: d.X}, 1e-3, nil); return err },
+		"lambda is 0": func() error { _, err := svm.Fit(d, 0, nil); return err },
+		"set exactly one of Class and Target (have 0 and 0 labels)": func() error {
+			_, err := svm.Fit(&linear.Data{Map: raw, X: d.X}, 1e-3, nil)
+			return err
+		},
 		"41 values are 20 rows of 2": func() error {
 			_, err := ridge.Fit(&linear.Data{Map: raw, X: append(d.X[:40:40], 1), Class: d.Class}, nil, nil)
 			return err

@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -40,15 +41,16 @@ func (d *Data) targets() int { return max(d.Targets, 1) }
 // as the slices do.
 func (d *Data) Validate() (n, outputs int, err error) {
 	if d.Map == nil {
-		return 0, 0, fmt.Errorf("linear: no map; features/identity.Recipe takes rows as they are")
+		return 0, 0, errors.New("linear: no map; features/identity.Recipe takes rows as they are")
 	}
 	in, _ := d.Map.Dims()
 	n, outputs = len(d.X)/in, 1
 	switch {
 	case (d.Class == nil) == (d.Target == nil):
-		return 0, 0, fmt.Errorf("linear: %d classes and %d targets; give one of them", len(d.Class), len(d.Target))
+		return 0, 0, fmt.Errorf("linear: set exactly one of Class and Target (have %d and %d labels)", len(d.Class),
+			len(d.Target))
 	case n == 0:
-		return 0, 0, fmt.Errorf("linear: no rows to learn from")
+		return 0, 0, errors.New("linear: no rows to learn from")
 	case d.Targets < 0 || d.Class != nil && d.Targets != 0:
 		return 0, 0, fmt.Errorf("linear: %d targets of a row; want at least one, and none where rows have classes", d.Targets)
 	case len(d.X) != n*in || len(d.Class) != n && len(d.Target) != n*d.targets():
@@ -71,7 +73,7 @@ func (d *Data) Validate() (n, outputs int, err error) {
 	}
 	for i, c := range d.Class {
 		if c < 0 || int(c) > n {
-			return 0, 0, fmt.Errorf("linear: row %d: class %d; classes are numbered from 0", i, c)
+			return 0, 0, fmt.Errorf("linear: row %d: class %d of %d rows; number the classes 0, 1, 2, …", i, c, n)
 		}
 		outputs = max(outputs, int(c)+1)
 	}

@@ -1,6 +1,7 @@
 package loss
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -46,13 +47,13 @@ func (p Problem) Validate() (*Loss, error) {
 	case p.Regression && p.Outputs != 1:
 		return nil, fmt.Errorf("loss: %d targets, want 1", p.Outputs)
 	case !p.Regression && p.Outputs < 2:
-		return nil, fmt.Errorf("loss: 1 class, want 2 or more")
+		return nil, errors.New("loss: 1 class, want 2 or more")
 	case p.Rows < 1:
 		return nil, fmt.Errorf("loss: %d training rows, want 1 or more", p.Rows)
 	case !(p.Lambda >= 0) || math.IsInf(p.Lambda, 0):
 		return nil, fmt.Errorf("loss: lambda is %g, want a number of 0 or more", p.Lambda)
 	case p.Weights != nil && p.Regression:
-		return nil, fmt.Errorf("loss: class weights in a regression")
+		return nil, errors.New("loss: class weights in a regression")
 	case p.Weights != nil && len(p.Weights) != p.Outputs:
 		return nil, fmt.Errorf("loss: %d weights for %d classes", len(p.Weights), p.Outputs)
 	}

@@ -1,6 +1,7 @@
 package paired
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -85,7 +86,7 @@ func parseCondition(w []string) (c Condition, err error) {
 		}
 		c.Percent = take("%")
 		if c.Amount == 0 {
-			return c, fmt.Errorf("an amount of 0 says no more than \"better\"")
+			return c, errors.New("an amount of 0 says no more than \"better\"")
 		}
 	}
 	if !take("at") {
@@ -107,7 +108,7 @@ func parseCondition(w []string) (c Condition, err error) {
 func (c Condition) check() error {
 	switch {
 	case c.Metric == RMSE && c.Amount > 0 && !c.Percent:
-		return fmt.Errorf("an amount of rmse must be in percent; use mse for one in its unit")
+		return errors.New("an amount of rmse must be in percent; use mse for one in its unit")
 	case c.Percent && c.Amount >= 100 && (c.Better || c.Metric == Error):
 		return fmt.Errorf("%g%% is too much; want less than 100", c.Amount)
 	case c.Amount >= 1 && !c.Percent && c.Metric == Error:
@@ -127,7 +128,7 @@ func at(w []string) string {
 // number removes a number without sign or exponent from the words, and returns it.
 func number(w *[]string) (float64, error) {
 	if len(*w) == 0 {
-		return 0, fmt.Errorf("want a number at the end")
+		return 0, errors.New("want a number at the end")
 	}
 	text := (*w)[0]
 	whole, fraction, point := strings.Cut(text, ".")

@@ -181,7 +181,7 @@ func (k *FoldKeys) Groups(share float64, seed uint64) ([]uint64, error) {
 		return nil, nil
 	}
 	if len(k.keys.Rows) < 2 {
-		return nil, fmt.Errorf("there is one group, which cannot be both held out and learned from")
+		return nil, errors.New("there is one group, which cannot be both held out and learned from")
 	}
 	total := int64(0)
 	for _, n := range k.keys.Rows {

@@ -18,23 +18,23 @@ func stride(o *Options) int {
 	return 1
 }
 
-// SolveChain is Solve for folds that follow each other in time, the latest first. Options.Add must be set. Each fold
+// SolveChain is Solve for folds that follow each other in time, the latest first. Source.Add must be set. Each fold
 // judges weights that were fitted to the earlier ones; with FirstFold, fold 0 is the only judge. A fold other than 0
 // does not judge if it or the earlier ones have only rows of weight 0, or if the earlier ones are all of one
 // class.
 func SolveChain(o Options) (*Solution, error) {
-	if o.Folds < 3 && !o.Gap || o.Folds < 2 || o.Validation == NoFold || o.Validation == FirstFold && !o.Gap {
+	if !o.Plan.HoldsOut() || !o.Gap && (o.Plan.Folds < 3 || o.Plan.Validation == FirstFold) {
 		return Solve(o) // nothing depends on the order
 	}
-	last := o.Folds - stride(&o) // there must be an earlier fold
-	if o.Validation == FirstFold {
+	last := o.Plan.Folds - stride(&o) // there must be an earlier fold
+	if o.Plan.Validation == FirstFold {
 		last = 1
 	}
 	var judged []*Solution
 	for f := 0; f < last; f += stride(&o) {
 		q := judging(&o, f)
 		if last > 1 {
-			q.TryAll, q.CoarseBelow = true, 0
+			q.Search.TryAll, q.Return.CoarseBelow = true, 0
 		}
 		s, err := Solve(q)
 		if f > 0 && cannotJudge(err) {
@@ -56,11 +56,11 @@ func SolveChain(o Options) (*Solution, error) {
 	if math.IsInf(rank(best), 1) {
 		return nil, fmt.Errorf("ridge: lambda %g: %s", best.Lambda, cmp.Or(best.Failed, "could not be judged"))
 	}
-	if o.CoarseBelow > 0 && TooCoarse(table, best.Lambda, o.CoarseBelow) {
+	if o.Return.CoarseBelow > 0 && TooCoarse(table, best.Lambda, o.Return.CoarseBelow) {
 		return &Solution{Coarse: true, Lambda: best.Lambda, Rows: judged[0].Rows}, nil
 	}
 	q := o
-	q.Lambda, q.Smaller, q.Validation = []float64{best.Lambda}, nil, NoFold
+	q.Search.Lambda, q.Search.Smaller, q.Plan.Validation = []float64{best.Lambda}, nil, NoFold
 	fit, err := Solve(q)
 	if err != nil {
 		return nil, err
@@ -81,14 +81,14 @@ func cannotJudge(err error) bool {
 // rows before f.
 func judging(o *Options, f int) Options {
 	q := *o
-	q.FoldPlan, q.Gap = FoldPlan{Folds: 2, Validation: FirstFold}, false
-	q.Trials, q.ChoiceOnly = o.Trials && f == 0, true
-	add := o.Add
-	q.Add = func(to *Sum, fold int) error {
+	q.Plan, q.Gap = FoldPlan{Folds: 2, Validation: FirstFold}, false
+	q.Return.Trials, q.Return.ChoiceOnly = o.Return.Trials && f == 0, true
+	add := o.From.Add
+	q.From.Add = func(to *Sum, fold int) error {
 		if fold == 0 {
 			return add(to, f)
 		}
-		for g := f + stride(o); g < o.Folds; g++ {
+		for g := f + stride(o); g < o.Plan.Folds; g++ {
 			if err := add(to, g); err != nil {
 				return err
 			}

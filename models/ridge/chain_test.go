@@ -34,20 +34,21 @@ func sums(folds, rows int) ([]*Sum, Options) {
 		all = append(all, s)
 	}
 	return all, Options{
-		LambdaSearch: LambdaSearch{Lambda: []float64{1e-4, 1e-2, 1}}, Request: Request{Trials: true}, FoldPlan: FoldPlan{Folds: folds},
-		Source: adding(all...), Units: Units{Grid: grid, Step: 1.0 / 127}, Threads: 1,
+		Search: LambdaSearch{Lambda: []float64{1e-4, 1e-2, 1}}, Return: Request{Trials: true},
+		Plan: FoldPlan{Folds: folds}, From: adding(all...), Units: Units{Grid: grid, Step: 1.0 / 127}, Threads: 1,
 	}
 }
 
 // mse is the mean squared error of a fit to some folds on another, by sums of two folds.
 func mse(t *testing.T, all []*Sum, o Options, held int, learned []int, lambda float64) float64 {
 	t.Helper()
-	o.FoldPlan, o.Gap, o.TryAll, o.Lambda = FoldPlan{Folds: 2, Validation: FirstFold}, false, true, []float64{lambda, 1e6}
-	rest := NewSum(o.Shape)
+	o.Plan, o.Gap = FoldPlan{Folds: 2, Validation: FirstFold}, false
+	o.Search.TryAll, o.Search.Lambda = true, []float64{lambda, 1e6}
+	rest := NewSum(o.From.Shape)
 	for _, f := range learned {
 		rest.Merge(all[f])
 	}
-	o.Source = adding(all[held], rest)
+	o.From = adding(all[held], rest)
 	s, err := Solve(o)
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +66,7 @@ func TestFoldIsJudgedByEarlierRowsOnly(t *testing.T) {
 		{true, true, map[int][]int{0: {2, 3, 4}}},
 	} {
 		all, o := sums(5, 60)
-		o.Gap, o.Validation, o.FitWithoutFirst = c.gap, judgeIf(c.first, FirstFold), true
+		o.Gap, o.Plan.Validation, o.Plan.FitWithoutFirst = c.gap, judgeIf(c.first, FirstFold), true
 		s, err := SolveChain(o)
 		if err != nil {
 			t.Fatal(err)
@@ -95,8 +96,8 @@ func TestFoldsThatCannotJudgeAreLeftOut(t *testing.T) {
 		4: {0: {1, 2, 3}, 1: {2, 3}, 2: {3}}, 2: {0: {1, 3, 4}, 1: {3, 4}, 3: {4}},
 	} {
 		all, o := sums(5, 60)
-		all[empty] = NewSum(o.Shape)
-		o.Source = adding(all...)
+		all[empty] = NewSum(o.From.Shape)
+		o.From = adding(all...)
 		s, err := SolveChain(o)
 		if err != nil {
 			t.Errorf("fold %d: %v", empty, err)
@@ -117,10 +118,10 @@ func TestFoldsThatCannotJudgeAreLeftOut(t *testing.T) {
 		all, o := sums(3, 60)
 		for f := range all {
 			if !slices.Contains(filled, f) {
-				all[f] = NewSum(o.Shape)
+				all[f] = NewSum(o.From.Shape)
 			}
 		}
-		o.Source = adding(all...)
+		o.From = adding(all...)
 		if _, err := SolveChain(o); err == nil || !strings.Contains(err.Error(), "add rows of other times") {
 			t.Errorf("rows in folds %v only: %v", filled, err)
 		}
@@ -141,8 +142,8 @@ func TestFoldsThatCannotJudgeAreLeftOut(t *testing.T) {
 // If folds lead to different smaller λ, each trial still belongs to its row of the table.
 func TestTrialsOfAChainBelongToItsTable(t *testing.T) {
 	all, o := sums(5, 20)
-	o.Lambda, o.Smaller = []float64{1, 10}, []float64{0.5, 0.25, 0.125, 0.0625, 0.03125}
-	o.Add = func(to *Sum, f int) error {
+	o.Search.Lambda, o.Search.Smaller = []float64{1, 10}, []float64{0.5, 0.25, 0.125, 0.0625, 0.03125}
+	o.From.Add = func(to *Sum, f int) error {
 		to.Merge(all[[]int{1, 2, 4, 0, 3}[f]])
 		if f == 4 {
 			to.Merge(all[1]) // so that fold 0 is like others

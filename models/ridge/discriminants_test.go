@@ -74,7 +74,7 @@ func TestDiscriminantsOfSumsMatchTheRows(t *testing.T) {
 				}
 			}
 			o := s.options(1e-3)
-			o.FitWithoutFirst, o.Validation = true, NoFold
+			o.Plan.FitWithoutFirst, o.Plan.Validation = true, NoFold
 			fit, err := Solve(o)
 			if err != nil {
 				t.Fatal(err)

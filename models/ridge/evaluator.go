@@ -24,11 +24,11 @@ type Evaluator struct {
 // NewEvaluator returns an Evaluator of sums that are parts of total. Squared errors of several targets are
 // divided by the variances of the targets in total. It fails where Solve would fail for total.
 func NewEvaluator(total *Sum, u Units, threads int) (*Evaluator, error) {
-	p := &problem{Options: Options{LambdaSearch: LambdaSearch{Lambda: []float64{1}}, Units: u, Threads: threads}}
+	p := &problem{Options: Options{Search: LambdaSearch{Lambda: []float64{1}}, Units: u, Threads: threads}}
 	if err := cmp.Or(p.Options.validate(), p.checkRows(total)); err != nil {
 		return nil, err
 	}
-	p.Shape = total.shape
+	p.From.Shape = total.shape
 	return &Evaluator{problem: p, factors: errorFactors(total), shape: total.shape, errors: p.heldOutErrors()}, nil
 }
 
@@ -52,7 +52,7 @@ func (e *Evaluator) Fit(train *Sum, lambda []float64) *Fits {
 		f.keep(i, eq, ok)
 	})
 	f.rows = &system{shape: e.shape, n: train.head.Weight(), colSum: train.Columns(),
-		outSum: slices.Clone(train.head.outputs(e.shape.Outputs)), factors: e.factors, ranges: e.problem.Ranges}
+		outSum: slices.Clone(train.head.outputs(e.shape.Outputs)), factors: e.factors, ranges: e.problem.Units.Ranges}
 	f.rowWeight = f.rows.n / float64(max(1, train.Rows()))
 	return f
 }
@@ -153,7 +153,7 @@ func (e *Evaluator) FitShrunk(train *Sum, prior *Fits, strengths []float64) []*F
 		}
 		eq.CentreTiles(eq.Tiles(), train.tiles, nil, eq.colSum, eq.n)
 		eq.rightSides(train, nil)
-		pull /= e.problem.Step * e.problem.Step
+		pull /= e.problem.Units.Step * e.problem.Units.Step
 		for j, r := range eq.Ridge {
 			for c := range k {
 				eq.v[j*k+c] += float64(pull * float64(r*prior.vt[c*d+j]))
@@ -162,7 +162,7 @@ func (e *Evaluator) FitShrunk(train *Sum, prior *Fits, strengths []float64) []*F
 		_, ok := eq.SolveTiles(eq.Tiles(), eq.v, k, pull)
 		f.keep(0, eq, ok)
 		f.rows = &system{shape: e.shape, n: eq.n, colSum: slices.Clone(eq.colSum), outSum: slices.Clone(eq.outSum),
-			factors: e.factors, ranges: e.problem.Ranges}
+			factors: e.factors, ranges: e.problem.Units.Ranges}
 		all[i] = f
 	})
 	return all

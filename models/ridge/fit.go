@@ -12,16 +12,16 @@ func (p *problem) fitAll(fit *Solution, eq *system, total *Sum) error {
 	if err != nil {
 		return err
 	}
-	if p.Sketch {
+	if p.Return.Sketch {
 		fit.Sketch = p.sketch(factor, fit.Rows)
 	}
-	if p.FirstSketch && p.Trials && p.Folds > 1 && total.shape.Regression && fit.Sketch != nil &&
+	if p.Return.FirstSketch && p.Return.Trials && p.Plan.Folds > 1 && total.shape.Regression && fit.Sketch != nil &&
 		fit.Sketch.Leverage >= SmallLeverage {
 		if fit.FirstSketch, err = p.firstSketch(fit, eq, total); err != nil {
 			return err
 		}
 	}
-	if p.FitWithoutFirst {
+	if p.Plan.FitWithoutFirst {
 		fit.WithoutFirst, err = p.fitWithoutFirst(fit, eq, total)
 	}
 	return err
@@ -50,7 +50,7 @@ func (p *problem) solveIn(eq *system, total *Sum, lambda float64) (f *factor, pi
 func (p *problem) fitWeights(fit *Solution, eq *system, total *Sum) (*factor, error) {
 	f, pivot := p.solveIn(eq, total, fit.Lambda)
 	if f == nil {
-		return nil, noSolution("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, p.Shape.Dim), fit.Lambda)
+		return nil, noSolution("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, p.From.Shape.Dim), fit.Lambda)
 	}
 	return f, p.weights(fit, eq)
 }
@@ -74,7 +74,7 @@ func (p *problem) fitWithoutFirst(all *Solution, eq *system, total *Sum) (*Solut
 	if _, err := p.fitWeights(fit, eq, total); err != nil {
 		return nil, fmt.Errorf("%w (for the rows without fold 0)", err)
 	}
-	if p.Shape.Regression {
+	if p.From.Shape.Regression {
 		return fit, nil
 	}
 	total.Clear()
@@ -88,17 +88,17 @@ func (p *problem) fitWithoutFirst(all *Solution, eq *system, total *Sum) (*Solut
 // mu returns what λ adds to the diagonal of the system, in units of the grids. λ multiplies the penalty of
 // the loss Σ wcℓ/Σ w, where w are weights of rows and c weights of classes.
 func (p *problem) mu(eq *system, lambda float64) float64 {
-	return eq.mass * lambda / (p.Step * p.Step)
+	return eq.mass * lambda / (p.Units.Step * p.Units.Step)
 }
 
 // squareUnit returns the unit of squared errors: the square of a step of q, where an indicator goes from
 // code −1 to 1. It is 1 for several targets, whose errors are shares; see errorFactors.
 func (p *problem) squareUnit() float64 {
-	switch len(p.Grid) {
+	switch len(p.Units.Grid) {
 	case 0:
 		return 4
 	case 1:
-		return p.Grid[0].Step() * p.Grid[0].Step()
+		return p.Units.Grid[0].Step() * p.Units.Grid[0].Step()
 	}
 	return 1
 }
@@ -108,7 +108,7 @@ func (p *problem) squareUnit() float64 {
 func (p *problem) weights(fit *Solution, eq *system) error {
 	d, k, r := eq.shape.Dim, eq.shape.Outputs, eq.ranges
 	zero, step := -1.0, 2.0
-	if p.Grid != nil {
+	if p.Units.Grid != nil {
 		zero, step = 0, 1.0/maxTarget
 	}
 	intercept := make([]float64, k)
@@ -117,7 +117,7 @@ func (p *problem) weights(fit *Solution, eq *system) error {
 	for c, b := range intercept {
 		intercept[c] = zero + float64(step*b)
 	}
-	scale := step / p.Step
+	scale := step / p.Units.Step
 	fit.Weights = make([]float32, k*d)
 	for j := range d {
 		for c, v := range eq.v[j*k : (j+1)*k] {

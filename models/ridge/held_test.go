@@ -17,7 +17,7 @@ func TestFitWithoutFirstUsesTheOtherFoldsOnly(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o.FitWithoutFirst, o.Validation = true, judgeIf(name == "given", NoFold)
+			o.Plan.FitWithoutFirst, o.Plan.Validation = true, judgeIf(name == "given", NoFold)
 			fit, err := Solve(o)
 			if err != nil {
 				t.Fatal(err)
@@ -26,12 +26,12 @@ func TestFitWithoutFirstUsesTheOtherFoldsOnly(t *testing.T) {
 				!slices.Equal(fit.Intercept, plain.Intercept) {
 				t.Errorf("%+v, %s: other weights of all rows", shape, name)
 			}
-			if (fit.Table == nil) != (o.Validation == NoFold) {
+			if (fit.Table == nil) != (o.Plan.Validation == NoFold) {
 				t.Errorf("%+v, %s: table %v", shape, name, fit.Table)
 			}
 			_, out := s.split(0)
 			alone := s.options(fit.Lambda)
-			alone.Folds, alone.Source = 1, adding(s.sum(out))
+			alone.Plan.Folds, alone.From = 1, adding(s.sum(out))
 			want, err := Solve(alone)
 			if err != nil {
 				t.Fatal(err)
@@ -44,15 +44,15 @@ func TestFitWithoutFirstUsesTheOtherFoldsOnly(t *testing.T) {
 			if slices.Equal(h.Weights, fit.Weights) {
 				t.Errorf("%+v, %s: the weights of all rows", shape, name)
 			}
-			if o.Validation == NoFold {
+			if o.Plan.Validation == NoFold {
 				continue
 			}
-			o.Trials = true
+			o.Return.Trials = true
 			if fit, err = Solve(o); err != nil || len(fit.Trials) != len(fit.Table) {
 				t.Fatalf("%d trials, %v", len(fit.Trials), err)
 			}
 			for i, got := range fit.Trials {
-				alone.Lambda = o.Lambda[i : i+1]
+				alone.Search.Lambda = o.Search.Lambda[i : i+1]
 				want, err := Solve(alone)
 				if err != nil {
 					t.Fatal(err)
@@ -74,17 +74,17 @@ func TestUnjudgeableFoldsAreAnError(t *testing.T) {
 		o    Options
 		adds int // that succeed
 	}{
-		{"held out: 1 folds", Options{LambdaSearch: LambdaSearch{Lambda: []float64{1}},
-			FoldPlan: FoldPlan{Folds: 1, FitWithoutFirst: true}}, 9},
-		{"2 values of lambda", Options{LambdaSearch: LambdaSearch{Lambda: []float64{1, 2}},
-			FoldPlan: FoldPlan{Folds: 2, FitWithoutFirst: true, Validation: NoFold}}, 9},
-		{"all 60 rows are in fold 0, which", Options{LambdaSearch: LambdaSearch{Lambda: []float64{1}},
-			FoldPlan: FoldPlan{Folds: 2, FitWithoutFirst: true, Validation: NoFold}}, 9},
-		{"fold 1: gone", Options{LambdaSearch: LambdaSearch{Lambda: []float64{1}},
-			FoldPlan: FoldPlan{Folds: 3, FitWithoutFirst: true, Validation: NoFold}}, 3},
+		{"FitWithoutFirst needs two or more folds (have 1)", Options{Search: LambdaSearch{Lambda: []float64{1}},
+			Plan: FoldPlan{Folds: 1, FitWithoutFirst: true}}, 9},
+		{"2 values of lambda", Options{Search: LambdaSearch{Lambda: []float64{1, 2}},
+			Plan: FoldPlan{Folds: 2, FitWithoutFirst: true, Validation: NoFold}}, 9},
+		{"all 60 rows are in fold 0, which", Options{Search: LambdaSearch{Lambda: []float64{1}},
+			Plan: FoldPlan{Folds: 2, FitWithoutFirst: true, Validation: NoFold}}, 9},
+		{"fold 1: gone", Options{Search: LambdaSearch{Lambda: []float64{1}},
+			Plan: FoldPlan{Folds: 3, FitWithoutFirst: true, Validation: NoFold}}, 3},
 	} {
-		c.o.Step, c.o.Shape = s.step, s.shape
-		c.o.Add = func(to *Sum, fold int) error {
+		c.o.Units.Step, c.o.From.Shape = s.step, s.shape
+		c.o.From.Add = func(to *Sum, fold int) error {
 			if c.adds--; c.adds < 0 {
 				return errors.New("gone")
 			}

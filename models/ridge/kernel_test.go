@@ -57,7 +57,7 @@ func predictions(t *testing.T, z [][]int8, step float64, y []int32, grid linear.
 	sum := NewSum(Shape{Dim: len(z[0]), Outputs: 1, Regression: true})
 	sum.AddLabels(packBytes(slices.Concat(z...), len(z), len(z[0])), y, nil, 2)
 	fit, err := Solve(Options{
-		LambdaSearch: LambdaSearch{Lambda: []float64{lambda}}, Source: adding(sum),
+		Search: LambdaSearch{Lambda: []float64{lambda}}, From: adding(sum),
 		Units: Units{Step: step, Grid: grid}, Threads: 2,
 	})
 	if err != nil {

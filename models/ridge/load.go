@@ -38,7 +38,7 @@ func (l *foldSums) merge(fold int, s *Sum) {
 
 // heldOutErrors returns memory for computing errors on folds.
 func (p *problem) heldOutErrors() *solver.HeldOutErrors {
-	return solver.NewHeldOutErrors(p.Shape.Dim, p.Shape.Outputs, p.Threads)
+	return solver.NewHeldOutErrors(p.From.Shape.Dim, p.From.Shape.Outputs, p.Threads)
 }
 
 // largeSum is the number of features at which a sum takes 17 MB.
@@ -48,8 +48,8 @@ func everyFold(int) bool { return true }
 
 // load returns the sum of a fold. It is valid until another is loaded.
 func (p *problem) load(fold int) (*Sum, error) {
-	if p.Sums != nil {
-		return p.Sums[fold], nil
+	if p.From.Sums != nil {
+		return p.From.Sums[fold], nil
 	}
 	if p.buffer != nil && p.fold == fold {
 		return p.buffer, nil
@@ -64,15 +64,15 @@ func (p *problem) load(fold int) (*Sum, error) {
 
 // add adds the sums of the folds for which the function is true.
 func (p *problem) add(to *Sum, folds func(int) bool) error {
-	for f := range max(p.Folds, 1) {
+	for f := range max(p.Plan.Folds, 1) {
 		switch {
 		case !folds(f):
-		case p.Rows != nil:
-			to.AddGridRows(p.Rows.Steps, p.Threads, p.Rows.Folds[f])
-		case p.Sums != nil:
-			to.Merge(p.Sums[f])
+		case p.From.Rows != nil:
+			to.AddGridRows(p.From.Rows.Steps, p.Threads, p.From.Rows.Folds[f])
+		case p.From.Sums != nil:
+			to.Merge(p.From.Sums[f])
 		default:
-			if err := p.Add(to, f); err != nil {
+			if err := p.From.Add(to, f); err != nil {
 				return fmt.Errorf("ridge: fold %d: %w", f, err)
 			}
 		}
@@ -84,10 +84,10 @@ func (p *problem) add(to *Sum, folds func(int) bool) error {
 func (p *problem) sumOf(folds func(int) bool) (*Sum, error) {
 	p.fold = -1
 	if p.buffer == nil {
-		if p.Shape.Dim >= largeSum {
+		if p.From.Shape.Dim >= largeSum {
 			runtime.GC() // free the old memory before more is allocated
 		}
-		p.buffer = NewSum(p.Shape)
+		p.buffer = NewSum(p.From.Shape)
 	} else {
 		p.buffer.Clear()
 	}
@@ -100,28 +100,28 @@ func (p *problem) sumOf(folds func(int) bool) (*Sum, error) {
 // loadFolds returns the sums of the folds for a choice of λ, or only the total if λ is given.
 func (p *problem) loadFolds() (*foldSums, error) {
 	switch {
-	case p.Sums == nil && !p.HoldsOut():
+	case p.From.Sums == nil && !p.Plan.HoldsOut():
 		total, err := p.sumOf(everyFold)
 		return &foldSums{total: total}, err
-	case p.Rows != nil:
+	case p.From.Rows != nil:
 		return p.foldsOfRows(), nil
-	case p.Folds < 2:
-		return &foldSums{total: p.Sums[0]}, nil
+	case p.Plan.Folds < 2:
+		return &foldSums{total: p.From.Sums[0]}, nil
 	}
 	folds := new(foldSums)
 	if p.rereads() {
-		folds.total = outline(p.Shape)
+		folds.total = outline(p.From.Shape)
 	} else {
-		folds.total = NewSum(p.Shape)
+		folds.total = NewSum(p.From.Shape)
 	}
-	for f := range p.Folds {
+	for f := range p.Plan.Folds {
 		s, err := p.load(f)
 		if err != nil {
 			return nil, err
 		}
 		folds.merge(f, s)
 		if p.descends() {
-			folds.subsetSums = append(folds.subsetSums, s.pick(solver.FeatureSubset(p.Shape.Dim)))
+			folds.subsetSums = append(folds.subsetSums, s.pick(solver.FeatureSubset(p.From.Shape.Dim)))
 		}
 	}
 	if p.rereads() {
@@ -132,13 +132,13 @@ func (p *problem) loadFolds() (*foldSums, error) {
 
 // checkRows returns an error if no model can be fitted to the rows.
 func (p *problem) checkRows(total *Sum) error {
-	if total.shape.Regression != (p.Grid != nil) {
+	if total.shape.Regression != (p.Units.Grid != nil) {
 		return errors.New("ridge: sums of targets need a target grid, and sums of classes must not have one")
 	}
-	if total.shape.Regression && len(p.Grid) != total.shape.Outputs {
-		return fmt.Errorf("ridge: %d grids of %d targets", len(p.Grid), total.shape.Outputs)
+	if total.shape.Regression && len(p.Units.Grid) != total.shape.Outputs {
+		return fmt.Errorf("ridge: %d grids of %d targets", len(p.Units.Grid), total.shape.Outputs)
 	}
-	if total.shape.Weighted != (p.Weights != nil) {
+	if total.shape.Weighted != (p.Units.Weights != nil) {
 		return errors.New("ridge: sums of rows with weights need their grid, and others must not have one")
 	}
 	if total.Rows() == 0 {
@@ -150,7 +150,7 @@ func (p *problem) checkRows(total *Sum) error {
 	if err := checkExact(total); err != nil {
 		return err
 	}
-	if r := p.Ranges.Half; r != nil && len(r) != total.shape.Dim {
+	if r := p.Units.Ranges.Half; r != nil && len(r) != total.shape.Dim {
 		return fmt.Errorf("ridge: ranges for %d features, want %d", len(r), total.shape.Dim)
 	}
 	for c, count := range total.ClassCounts() {
@@ -158,8 +158,8 @@ func (p *problem) checkRows(total *Sum) error {
 			continue
 		}
 		name := fmt.Sprint(c)
-		if c < len(p.Classes) {
-			name = fmt.Sprintf("%q", p.Classes[c])
+		if c < len(p.Units.Classes) {
+			name = fmt.Sprintf("%q", p.Units.Classes[c])
 		}
 		return noSolution("ridge: all %d rows are of class %s; two classes are needed", total.Rows(), name)
 	}

@@ -41,7 +41,7 @@ func Fit(d *linear.Data, lambda []float64, o *LearnerOptions) (*FitResult, error
 	if err != nil {
 		return nil, err
 	}
-	shape := f.options.Shape
+	shape := f.options.From.Shape
 	dim, fine := float64(shape.Dim), shape.Fine(f.total)
 	steps := o.Grid.Steps(float64(f.rows)*dim*dim, FewProducts, features.Wide(f.m), fine)
 	mayRefine := o.Grid != features.Bits8 && steps != fine
@@ -55,7 +55,7 @@ func Fit(d *linear.Data, lambda []float64, o *LearnerOptions) (*FitResult, error
 		return nil, err
 	}
 	model := &linear.Model{W: s.Weights, B: s.Intercept, K: shape.Outputs, D: shape.Dim}
-	return &FitResult{Machine: &linear.Machine{Map: f.m, Linear: model, Grid: f.options.Grid}, Lambda: s.Lambda,
+	return &FitResult{Machine: &linear.Machine{Map: f.m, Linear: model, Grid: f.options.Units.Grid}, Lambda: s.Lambda,
 		Table: s.Table, Steps: steps}, nil
 }
 
@@ -92,16 +92,16 @@ func newMemoryFit(d *linear.Data, lambda []float64, classWeights []string) (*mem
 	if err = shape.Validate(); err != nil {
 		return nil, err
 	}
-	o := Options{LambdaSearch: LambdaSearch{Lambda: lambda}, Source: Source{Shape: shape}, FoldPlan: FoldPlan{Folds: 1},
+	o := Options{Search: LambdaSearch{Lambda: lambda}, From: Source{Shape: shape}, Plan: FoldPlan{Folds: 1},
 		Units: Units{Weights: grid}, Threads: runtime.GOMAXPROCS(0)}
 	if len(lambda) == 0 {
-		o.Lambda = AutoLambda()
+		o.Search.Lambda = AutoLambda()
 	}
-	if len(o.Lambda) > 1 {
-		o.Folds = solver.Folds
+	if len(o.Search.Lambda) > 1 {
+		o.Plan.Folds = solver.Folds
 	}
 	if d.Target != nil {
-		if o.Grid, err = d.Grids(); err != nil {
+		if o.Units.Grid, err = d.Grids(); err != nil {
 			return nil, err
 		}
 	}
@@ -114,12 +114,12 @@ func newMemoryFit(d *linear.Data, lambda []float64, classWeights []string) (*mem
 func (f *memoryFit) solve(steps int, mayRefine bool) (_ *Solution, err error) {
 	o := &f.options
 	if f.auto {
-		o.Smaller = SmallerLambdaOn(steps, mayRefine)
+		o.Search.Smaller = SmallerLambdaOn(steps, mayRefine)
 	}
-	if o.Sums, err = f.sums(steps); err != nil {
+	if o.From.Sums, err = f.sums(steps); err != nil {
 		return nil, err
 	}
-	o.Step, o.Ranges = GridOf(f.m, steps)
+	o.Units.Step, o.Units.Ranges = GridOf(f.m, steps)
 	return Solve(*o)
 }
 
@@ -135,19 +135,19 @@ func WeightedRows(w *profile.Weights, grid *profile.WeightGrid) (rows, total int
 // sums sums the rows of each fold.
 func (f *memoryFit) sums(steps int) ([]*Sum, error) {
 	d, o := f.data, &f.options
-	hashes, err := d.FoldHashes(seedOfFit, o.Folds)
+	hashes, err := d.FoldHashes(seedOfFit, o.Plan.Folds)
 	if err != nil {
 		return nil, err
 	}
-	sums := make([]*Sum, o.Folds)
+	sums := make([]*Sum, o.Plan.Folds)
 	for fold := range sums {
-		sums[fold] = NewSum(o.Shape)
+		sums[fold] = NewSum(o.From.Shape)
 	}
 	saturated := SumRows(sums, f.m, steps, o, func(add func(fold int, x []float32, y []float64, w float64)) {
 		var y []float64
 		for i := range d.Rows() {
 			y = d.AppendLabel(y[:0], i)
-			add(int(hashes[i]%uint64(o.Folds)), d.Row(i), y, d.Weight(i))
+			add(int(hashes[i]%uint64(o.Plan.Folds)), d.Row(i), y, d.Weight(i))
 		}
 	})
 	if saturated > 0 {
@@ -167,9 +167,9 @@ func SumRows(sums []*Sum, m features.Gridded, steps int, o *Options,
 	z, one := features.NewGrid(out, steps), rowio.Block{N: 1, D: in}
 	collectors := make([]profile.WeightCollector, len(sums))
 	for fold, s := range sums {
-		collectors[fold] = profile.WeightCollector{Weights: o.Weights, Full: func(b *rowio.Block, weights []int64) {
+		collectors[fold] = profile.WeightCollector{Weights: o.Units.Weights, Full: func(b *rowio.Block, w []int64) {
 			saturated += m.Quantize(z, b.X, b.N, o.Threads)
-			s.Add(z, b.Y, o.Grid, weights, o.Threads)
+			s.Add(z, b.Y, o.Units.Grid, w, o.Threads)
 		}}
 	}
 	each(func(fold int, x []float32, y []float64, w float64) {

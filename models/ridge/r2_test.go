@@ -32,7 +32,7 @@ func TestR2UsesTheVarianceOfThePredictedRows(t *testing.T) {
 				}
 			}
 			o := s.options(1e-3, 1e-1)
-			o.Validation = judgeIf(first, FirstFold)
+			o.Plan.Validation = judgeIf(first, FirstFold)
 			got, err := Solve(o)
 			if err != nil {
 				t.Fatal(err)

@@ -30,7 +30,7 @@ type Residual struct {
 // bound assumes the worst signs, so a weight may be off by many units in the last place and still pass.
 // Therefore the weights are also solved for again and compared bit for bit.
 func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error) {
-	o.Shape = total.shape
+	o.From.Shape = total.shape
 	p := &problem{Options: o}
 	if err := cmp.Or(o.validate(), p.checkRows(total)); err != nil {
 		return r, err
@@ -38,12 +38,13 @@ func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error
 	eq := newSystem(total.shape, o.Units, errorFactors(total), o.Threads)
 	eq.setSums(total, nil)
 	eq.rightSides(total, nil)
-	unit := o.Step / 2 // as in problem.weights
-	if o.Grid != nil {
-		unit = o.Step * maxTarget
+	unit := o.Units.Step / 2 // as in problem.weights
+	if o.Units.Grid != nil {
+		unit = o.Units.Step * maxTarget
 	}
-	r.Relative, r.Bound = eq.residual(total, p.mu(eq, o.Lambda[0]), unit, w), 0x1p-24+float64(float64(w.D+9)*0x1p-50)
-	fit := &Solution{Lambda: o.Lambda[0]}
+	r.Relative = eq.residual(total, p.mu(eq, o.Search.Lambda[0]), unit, w)
+	r.Bound = 0x1p-24 + float64(float64(w.D+9)*0x1p-50)
+	fit := &Solution{Lambda: o.Search.Lambda[0]}
 	if _, err := p.fitWeights(fit, eq, total); err != nil {
 		return r, err
 	}

@@ -15,7 +15,8 @@ func TestCheckedWeightsMatchTheSum(t *testing.T) {
 			o := s.options(lambda)
 			if i == 1 {
 				for range shape.Dim {
-					o.Ranges.Centre, o.Ranges.Half = append(o.Ranges.Centre, 0.3), append(o.Ranges.Half, 2)
+					r := &o.Units.Ranges
+					r.Centre, r.Half = append(r.Centre, 0.3), append(r.Half, 2)
 				}
 			}
 			fit, err := Solve(o)

@@ -42,18 +42,18 @@ func (p *problem) newSearch(eq *system, folds *foldSums) (*search, error) {
 	total := folds.total
 	if len(folds.filled) < 2 {
 		return nil, undividedError(fmt.Sprintf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds "+
-			"with rows: use more rows, or no folds", total.Rows(), folds.filled[0], p.Folds))
+			"with rows: use more rows, or no folds", total.Rows(), folds.filled[0], p.Plan.Folds))
 	}
-	if p.Validation == FirstFold && folds.filled[0] != 0 {
+	if p.Plan.Validation == FirstFold && folds.filled[0] != 0 {
 		return nil, undividedError(fmt.Sprintf("ridge: none of %d rows is in fold 0, which is held out; use more rows, or "+
 			"fewer folds", total.Rows()))
 	}
-	s := &search{problem: p, foldSums: folds, eq: eq, values: append(slices.Clone(p.Smaller), p.Lambda...)}
-	slices.Reverse(s.values[:len(p.Smaller)])
+	s := &search{problem: p, foldSums: folds, eq: eq, values: slices.Concat(p.Search.Smaller, p.Search.Lambda)}
+	slices.Reverse(s.values[:len(p.Search.Smaller)])
 	s.tallies = make([]tally, len(s.values))
-	rows := p.Weights.Rows(total.Rows(), eq.masses(total.head))
-	s.method = solverPlan(p.FoldPlan).MethodFor(solverShape(p.Shape), rows)
-	if p.Rows != nil {
+	rows := p.Units.Weights.Rows(total.Rows(), eq.masses(total.head))
+	s.method = solverPlan(p.Plan).MethodFor(solverShape(p.From.Shape), rows)
+	if p.From.Rows != nil {
 		s.dual = s.newDual()
 	}
 	return s, nil
@@ -62,7 +62,7 @@ func (p *problem) newSearch(eq *system, folds *foldSums) (*search, error) {
 // completeTotal sums the stored rows of all folds if sums must be solved: so far the total is only an outline, which
 // is enough for the dual problem and for reading sums again.
 func (s *search) completeTotal() error {
-	if s.Rows == nil || s.dual != nil {
+	if s.From.Rows == nil || s.dual != nil {
 		return nil
 	}
 	s.heads = nil
@@ -84,8 +84,8 @@ func (s *search) run() (best int, coarse bool, err error) {
 	}
 	var start int
 	var before func(value int) []float64
-	if s.StartLambda > 0 {
-		start = solver.Nearest(s.values, s.StartLambda)
+	if s.Search.StartLambda > 0 {
+		start = solver.Nearest(s.values, s.Search.StartLambda)
 	} else {
 		start, before = s.startOnSubset()
 	}
@@ -98,22 +98,22 @@ func (s *search) run() (best int, coarse bool, err error) {
 // descends reports whether λ is found by a LambdaDescent. Unless StartLambda is set, it starts from a subset
 // of the features.
 func (p *problem) descends() bool {
-	return len(p.Lambda) > solver.SubsetValues && p.Folds <= solver.SubsetFolds && !p.TryAll && p.Validation != NoFold &&
-		p.Shape.Dim >= cmp.Or(p.subsetFrom, solver.SubsetFrom)
+	return len(p.Search.Lambda) > solver.SubsetValues && p.Plan.Folds <= solver.SubsetFolds && !p.Search.TryAll &&
+		p.Plan.Validation != NoFold && p.From.Shape.Dim >= cmp.Or(p.subsetFrom, solver.SubsetFrom)
 }
 
 // descent returns a LambdaDescent among the values. Its trials overwrite the system.
 func (s *search) descent() *solver.LambdaDescent {
 	judges := s.filled
-	if s.Validation == FirstFold {
+	if s.Plan.Validation == FirstFold {
 		judges = judges[:1]
 	}
 	return &solver.LambdaDescent{
-		Values: s.values, Smaller: len(s.Smaller), Judges: judges, Rows: s.firstRows,
+		Values: s.values, Smaller: len(s.Search.Smaller), Judges: judges, Rows: s.firstRows,
 		Together: s.method == solver.SharedFactor,
 		Ends: func(value int) bool {
 			rows, _, _ := s.table()
-			return s.CoarseBelow > 0 && TooCoarse(rows, s.values[value], s.CoarseBelow)
+			return s.Return.CoarseBelow > 0 && TooCoarse(rows, s.values[value], s.Return.CoarseBelow)
 		},
 		TryLambdas: s.tryLambdas,
 		Errors: func(value int) ([]float64, float64, string) {
@@ -126,17 +126,17 @@ func (s *search) descent() *solver.LambdaDescent {
 // startOnSubset returns the index of the value from which to search: the best on a subset of the features. before
 // has the errors there, for solver.LambdaDescent.Before.
 func (s *search) startOnSubset() (start int, before func(value int) []float64) {
-	subset, sums := solver.FeatureSubset(s.Shape.Dim), s.subsetSums
-	if s.Rows != nil {
+	subset, sums := solver.FeatureSubset(s.From.Shape.Dim), s.subsetSums
+	if s.From.Rows != nil {
 		sums = s.subsetOfRows(subset)
 	}
 	o := s.Options
-	o.Source = Source{Sums: sums, Shape: sums[0].shape}
-	o.Trials, o.CoarseBelow = false, 0
-	o.Ranges = o.Ranges.pick(subset)
+	o.From = Source{Sums: sums, Shape: sums[0].shape}
+	o.Return.Trials, o.Return.CoarseBelow = false, 0
+	o.Units.Ranges = o.Units.Ranges.pick(subset)
 	// The kernel is a sum over features, so with fewer of them it is smaller in proportion.
-	share := float64(len(subset)) / float64(s.Shape.Dim)
-	o.Lambda, o.Smaller = scaled(o.Lambda, share), scaled(o.Smaller, share)
+	share := float64(len(subset)) / float64(s.From.Shape.Dim)
+	o.Search.Lambda, o.Search.Smaller = scaled(o.Search.Lambda, share), scaled(o.Search.Smaller, share)
 	start, before, err := (&problem{Options: o}).bestAndErrors()
 	if err != nil {
 		return len(s.values) - 1, nil // all values failed, perhaps by rounding errors
@@ -151,11 +151,11 @@ func (p *problem) bestAndErrors() (best int, errs func(value int) []float64, err
 	if err != nil {
 		return 0, nil, err
 	}
-	s, err := p.newSearch(newSystem(p.Shape, p.Units, errorFactors(folds.total), p.Threads), folds)
+	s, err := p.newSearch(newSystem(p.From.Shape, p.Units, errorFactors(folds.total), p.Threads), folds)
 	if err != nil {
 		return 0, nil, err
 	}
-	if best, _, err = s.run(); err != nil || p.Validation == FirstFold {
+	if best, _, err = s.run(); err != nil || p.Plan.Validation == FirstFold {
 		return best, nil, err
 	}
 	if err := s.tryLambdas(s.descent().Around(best), s.filled); err != nil {
@@ -212,7 +212,7 @@ func (s *search) row(value int) CVResult {
 // the target over the rows that were predicted, or over all rows if there are none. It is 1 for several targets
 // and 0 for classes.
 func (s *search) varianceOf(t tally) float64 {
-	switch len(s.Grid) {
+	switch len(s.Units.Grid) {
 	case 0:
 		return 0
 	case 1:

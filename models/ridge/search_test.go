@@ -18,7 +18,7 @@ func opened(t *testing.T, o Options) *search {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := p.newSearch(newSystem(o.Shape, o.Units, errorFactors(folds.total), o.Threads), folds)
+	s, err := p.newSearch(newSystem(o.From.Shape, o.Units, errorFactors(folds.total), o.Threads), folds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func opened(t *testing.T, o Options) *search {
 func searched(t *testing.T, s *sample, lambda, smaller []float64, first bool) (*search, float64) {
 	t.Helper()
 	o := s.options(lambda...)
-	o.Smaller, o.Validation, o.subsetFrom = smaller, judgeIf(first, FirstFold), 40
+	o.Search.Smaller, o.Plan.Validation, o.subsetFrom = smaller, judgeIf(first, FirstFold), 40
 	p := opened(t, o)
 	if p.subsetSums == nil {
 		t.Fatal("no subset")
@@ -55,7 +55,7 @@ func TestSearchMatchesTryingAll(t *testing.T) {
 					lambda, smaller := []float64{1e-4, 1e-6, 1e-3, 1e-5, 1e-2, 1e-1}, []float64{1e-7, 1e-8, 1e-9}
 					p, got := searched(t, s, lambda, smaller, first)
 					o := s.options(lambda...)
-					o.Smaller, o.Validation, o.TryAll = smaller, judgeIf(first, FirstFold), true
+					o.Search.Smaller, o.Plan.Validation, o.Search.TryAll = smaller, judgeIf(first, FirstFold), true
 					want, err := Solve(o)
 					if err != nil {
 						t.Fatal(err)
@@ -183,7 +183,7 @@ func TestSearchStopsWhereTheGridIsTooCoarse(t *testing.T) {
 		coarse bool
 	}{{least, 0, false}, {least, want / 2, false}, {least, want, true}, {least, 1000, true}, {below, want, false}} {
 		o := s.options(c.lambda...)
-		o.CoarseBelow, o.subsetFrom = c.finer, 40
+		o.Return.CoarseBelow, o.subsetFrom = c.finer, 40
 		p := opened(t, o)
 		best, coarse, err := p.run()
 		if err != nil {

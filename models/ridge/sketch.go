@@ -33,7 +33,7 @@ func sketchBytes(dim int) int64 { return (8 + 2*4) * int64(Probes) * int64(dim) 
 func (p *problem) sketch(f *factor, rows int64) *Sketch {
 	eq, d := f.eq, f.eq.shape.Dim
 	k := min(Probes, d)
-	x := probes(p.Seed, k, d)
+	x := probes(p.Return.Seed, k, d)
 	blas.CholeskyTilesBack(f.tiles, d, x, k, p.Threads)
 	// Over the rows of the fit the squares add up to tr RL⁻¹G(RL⁻¹)ᵀ, and G = A − μ·diag(Ridge).
 	sum := float64(d)
@@ -50,8 +50,8 @@ func (p *problem) sketch(f *factor, rows int64) *Sketch {
 		for j, v := range x[i*d:][:d] {
 			v *= unit
 			b -= float64(v * float64(eq.colSum[j]/eq.n))
-			w := v / p.Step
-			if r := p.Ranges; r.Half != nil {
+			w := v / p.Units.Step
+			if r := p.Units.Ranges; r.Half != nil {
 				w /= r.Half[j]
 				b -= float64(w * r.Centre[j])
 			}

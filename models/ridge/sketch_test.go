@@ -67,7 +67,7 @@ func TestSketchIsTheLeverage(t *testing.T) {
 	for _, shape := range shapes() {
 		s := draw(shape, n, 3, 1)
 		o := s.options(lambda)
-		o.Sketch, o.FirstSketch, o.Trials, o.Seed = true, true, true, 7
+		o.Return.Sketch, o.Return.FirstSketch, o.Return.Trials, o.Return.Seed = true, true, true, 7
 		fit, err := Solve(o)
 		if err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestSketchIsTheLeverage(t *testing.T) {
 		if err != nil || !slices.Equal(again.Sketch.Linear.W, fit.Sketch.Linear.W) {
 			t.Errorf("%+v: another sketch on one thread (%v)", shape, err)
 		}
-		o.Sketch = false
+		o.Return.Sketch = false
 		if plain, err := Solve(o); err != nil || !slices.Equal(plain.Weights, fit.Weights) || plain.Sketch != nil {
 			t.Errorf("%+v: a sketch changes the weights (%v)", shape, err)
 		}

@@ -39,13 +39,13 @@ func LambdaFloor(step float64) float64 { return step * step / 12 }
 
 // Options are the options of Solve.
 type Options struct {
-	LambdaSearch
-	Request
-	Source
-	FoldPlan
+	Search LambdaSearch
+	Return Request
+	From   Source
+	Plan   FoldPlan
+	Units  Units
 	// Gap leaves out a gap in time: fold 1 is not fitted to while fold 0 is held out; see SolveChain.
-	Gap bool
-	Units
+	Gap     bool
 	Threads int // number of goroutines; < 1 means 1. The result does not depend on it
 
 	rereadAbove, subsetFrom int // unless 0, instead of solver.RereadAbove and solver.SubsetFrom; for tests
@@ -216,7 +216,7 @@ func Memory(shape Shape, p FoldPlan, rows int64, threads int) int64 {
 	return solver.Memory(solverShape(shape), solverPlan(p), rows, threads) + sketchBytes(shape.Dim)
 }
 
-// MemoryOfRows is Memory for Options.Rows.
+// MemoryOfRows is Memory for Source.Rows.
 func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
 	return solver.MemoryOfRows(solverShape(shape), rows, folds, threads) + sketchBytes(shape.Dim)
 }
@@ -238,10 +238,10 @@ func Solve(opts Options) (*Solution, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	if opts.Rows != nil {
-		opts.Shape = opts.Rows.Shape
-	} else if opts.Sums != nil {
-		opts.Shape = opts.Sums[0].shape
+	if opts.From.Rows != nil {
+		opts.From.Shape = opts.From.Rows.Shape
+	} else if opts.From.Sums != nil {
+		opts.From.Shape = opts.From.Sums[0].shape
 	}
 	p := &problem{Options: opts}
 	folds, err := p.loadFolds()
@@ -252,14 +252,14 @@ func Solve(opts Options) (*Solution, error) {
 	if err := p.checkRows(total); err != nil {
 		return nil, err
 	}
-	eq := newSystem(p.Shape, p.Units, errorFactors(total), p.Threads)
-	fit := &Solution{Lambda: opts.Lambda[0], Rows: total.Rows(), Variance: p.variances(total)}
-	if opts.HoldsOut() {
+	eq := newSystem(p.From.Shape, p.Units, errorFactors(total), p.Threads)
+	fit := &Solution{Lambda: opts.Search.Lambda[0], Rows: total.Rows(), Variance: p.variances(total)}
+	if opts.Plan.HoldsOut() {
 		if err := p.chooseLambda(fit, eq, folds); err != nil {
 			return nil, err
 		}
 	}
-	if fit.Coarse || opts.ChoiceOnly {
+	if fit.Coarse || opts.Return.ChoiceOnly {
 		return fit, nil
 	}
 	total = folds.total // the search may have completed it; an outline lacks tiles
@@ -294,14 +294,14 @@ func (p *problem) chooseLambda(fit *Solution, eq *system, folds *foldSums) error
 	}
 	var trials []*Solution
 	fit.Table, fit.FoldErrors, trials = s.table()
-	if p.Trials {
+	if p.Return.Trials {
 		fit.Trials = trials
 	}
 	if i := slices.IndexFunc(fit.Trials, func(t *Solution) bool { return t != nil }); i >= 0 {
 		fit.FirstRows = fit.Rows - fit.Trials[i].Rows
 	}
 	for c, m := range s.first {
-		step := p.Grid[c].Step()
+		step := p.Units.Grid[c].Step()
 		fit.FoldVariance = append(fit.FoldVariance, float64(step*step)*(m.squares()/float64(m.n)))
 	}
 	return nil
@@ -309,54 +309,55 @@ func (p *problem) chooseLambda(fit *Solution, eq *system, folds *foldSums) error
 
 // variances returns the variance of each of several targets.
 func (p *problem) variances(total *Sum) (variances []float64) {
-	if len(p.Grid) < 2 {
+	if len(p.Units.Grid) < 2 {
 		return nil
 	}
-	for c, g := range p.Grid {
+	for c, g := range p.Units.Grid {
 		variances = append(variances, float64(g.Step()*g.Step())*(centredSquares(total, nil, c)/total.head.Weight()))
 	}
 	return variances
 }
 
 func (o *Options) validate() error {
-	if len(o.Lambda) == 0 {
+	if len(o.Search.Lambda) == 0 {
 		return errors.New("ridge: no lambda given")
 	}
-	for _, l := range slices.Concat(o.Lambda, o.Smaller) {
+	for _, l := range slices.Concat(o.Search.Lambda, o.Search.Smaller) {
 		if !(l >= 0) || math.IsInf(l, 0) {
 			return fmt.Errorf("ridge: lambda %g: want a finite number ≥ 0", l)
 		}
 	}
-	if len(o.Lambda) > 1 && (o.Folds < 2 || o.Validation == NoFold) {
+	if len(o.Search.Lambda) > 1 && (o.Plan.Folds < 2 || o.Plan.Validation == NoFold) {
 		return fmt.Errorf("ridge: choosing among %d values of lambda needs folds; use 2 or more folds, or one lambda",
-			len(o.Lambda))
+			len(o.Search.Lambda))
 	}
-	if o.Rows != nil && (o.Folds < 2 || len(o.Rows.Folds) != o.Folds) {
-		return fmt.Errorf("ridge: rows of %d folds, want %d, two or more", len(o.Rows.Folds), o.Folds)
+	if o.From.Rows != nil && (o.Plan.Folds < 2 || len(o.From.Rows.Folds) != o.Plan.Folds) {
+		return fmt.Errorf("ridge: Rows has %d folds and FoldPlan %d; they must be equal and at least 2",
+			len(o.From.Rows.Folds), o.Plan.Folds)
 	}
-	if o.Sums != nil && len(o.Sums) != max(o.Folds, 1) {
-		return fmt.Errorf("ridge: %d sums, want one for each of %d folds", len(o.Sums), max(o.Folds, 1))
+	if o.From.Sums != nil && len(o.From.Sums) != max(o.Plan.Folds, 1) {
+		return fmt.Errorf("ridge: %d sums, want one for each of %d folds", len(o.From.Sums), max(o.Plan.Folds, 1))
 	}
-	for f, s := range o.Sums {
-		if s.shape != o.Sums[0].shape {
-			return fmt.Errorf("ridge: fold %d: sums have shape %+v, fold 0 has %+v", f, s.shape, o.Sums[0].shape)
+	for f, s := range o.From.Sums {
+		if s.shape != o.From.Sums[0].shape {
+			return fmt.Errorf("ridge: fold %d: sums have shape %+v, fold 0 has %+v", f, s.shape, o.From.Sums[0].shape)
 		}
 	}
-	if o.Validation == FirstFold && o.Folds < 2 {
-		return fmt.Errorf("ridge: holding out the first of %d folds needs two or more folds", o.Folds)
+	if o.Plan.Validation == FirstFold && o.Plan.Folds < 2 {
+		return fmt.Errorf("ridge: holding out the first of %d folds needs two or more folds", o.Plan.Folds)
 	}
-	if o.FitWithoutFirst && o.Folds < 2 {
-		return fmt.Errorf("ridge: held out: %d folds; need two or more", o.Folds)
+	if o.Plan.FitWithoutFirst && o.Plan.Folds < 2 {
+		return fmt.Errorf("ridge: FitWithoutFirst needs two or more folds (have %d)", o.Plan.Folds)
 	}
-	if !(o.Step > 0) || math.IsInf(o.Step, 0) {
-		return fmt.Errorf("ridge: feature step %g: want a finite number > 0", o.Step)
+	if !(o.Units.Step > 0) || math.IsInf(o.Units.Step, 0) {
+		return fmt.Errorf("ridge: feature step %g: want a finite number > 0", o.Units.Step)
 	}
-	if len(o.Ranges.Centre) != len(o.Ranges.Half) ||
-		slices.ContainsFunc(o.Ranges.Half, func(h float64) bool { return !(h > 0) || math.IsInf(h, 0) }) {
+	if len(o.Units.Ranges.Centre) != len(o.Units.Ranges.Half) ||
+		slices.ContainsFunc(o.Units.Ranges.Half, func(h float64) bool { return !(h > 0) || math.IsInf(h, 0) }) {
 		return errors.New("ridge: ranges: want a centre and a finite half > 0 for each feature")
 	}
-	if err := o.Weights.Validate(); err != nil {
+	if err := o.Units.Weights.Validate(); err != nil {
 		return err
 	}
-	return o.Grid.Validate()
+	return o.Units.Grid.Validate()
 }

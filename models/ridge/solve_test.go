@@ -108,8 +108,8 @@ func TestFoldsAndThreadsDoNotChangeTheWeights(t *testing.T) {
 			}
 		}
 		whole := s.sum(s.all())
-		opts.Folds, opts.Lambda = 1, []float64{want.Lambda}
-		opts.Source = adding(whole)
+		opts.Plan.Folds, opts.Search.Lambda = 1, []float64{want.Lambda}
+		opts.From = adding(whole)
 		got, err := Solve(opts)
 		if err != nil {
 			t.Fatal(err)
@@ -126,7 +126,7 @@ func TestFoldsAndThreadsDoNotChangeTheWeights(t *testing.T) {
 func TestSolveDoesNotModifyItsSums(t *testing.T) {
 	s := draw(Shape{Dim: 40, Outputs: 3}, 90, 2, 3)
 	o, sums := s.options(1e-3), s.sums()
-	o.Source = Source{Sums: sums}
+	o.From = Source{Sums: sums}
 	if _, err := Solve(o); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestRankDeficientLambdaIsNotChosen(t *testing.T) {
 		t.Errorf("folds, lambda 0 alone: %v", err)
 	}
 	whole := s.sum(s.all())
-	opts.Folds, opts.Source = 1, adding(whole)
+	opts.Plan.Folds, opts.From = 1, adding(whole)
 	_, err = Solve(opts)
 	if err == nil || !strings.HasPrefix(err.Error(), "ridge: not positive definite (pivot ") ||
 		!strings.HasSuffix(err.Error(), " of 80) at lambda 0; raise lambda") {
@@ -247,7 +247,7 @@ func TestSolveErrorsNameTheFault(t *testing.T) {
 	}{
 		{"no rows", func() Options {
 			o := good.options(1)
-			o.Source = adding(NewSum(classes), NewSum(classes))
+			o.From = adding(NewSum(classes), NewSum(classes))
 			return o
 		}, "ridge: no rows to fit to"},
 		{"one class", func() Options {
@@ -256,7 +256,7 @@ func TestSolveErrorsNameTheFault(t *testing.T) {
 				s.class[i] = 2
 			}
 			o := s.options(1)
-			o.Classes = []string{"ant", "bee", "cow"}
+			o.Units.Classes = []string{"ant", "bee", "cow"}
 			return o
 		}, `ridge: all 40 rows are of class "cow"; two classes are needed`},
 		{"one fold with rows", func() Options {
@@ -270,37 +270,37 @@ func TestSolveErrorsNameTheFault(t *testing.T) {
 		{"negative lambda", func() Options { return good.options(1, -1) }, "ridge: lambda -1: want a finite number ≥ 0"},
 		{"path without folds", func() Options {
 			o := good.options(1, 2)
-			o.Folds = 1
+			o.Plan.Folds = 1
 			return o
 		}, "ridge: choosing among 2 values of lambda needs folds; use 2 or more folds, or one lambda"},
 		{"no step", func() Options {
 			o := good.options(1)
-			o.Step = 0
+			o.Units.Step = 0
 			return o
 		}, "ridge: feature step 0: want a finite number > 0"},
 		{"grid for classes", func() Options {
 			o := good.options(1)
-			o.Grid = linear.Grids{{High: 1}}
+			o.Units.Grid = linear.Grids{{High: 1}}
 			return o
 		}, "ridge: sums of targets need a target grid, and sums of classes must not have one"},
 		{"reading a sum fails", func() Options {
 			o := good.options(1)
-			o.Add = func(*Sum, int) error { return errors.New("gone") }
+			o.From.Add = func(*Sum, int) error { return errors.New("gone") }
 			return o
 		}, "ridge: fold 0: gone"},
 		{"weights too large", func() Options {
 			o := good.options(0)
-			o.Step = 1e-60
+			o.Units.Step = 1e-60
 			return o
 		}, "ridge: weights do not fit in float32 at lambda 0; raise lambda"},
 		{"errors too large", func() Options {
 			o := draw(Shape{Dim: 6, Outputs: 1, Regression: true}, 40, 2, 7).options(1e-3)
-			o.Grid = linear.Grids{{Low: 0, High: 1e200}}
+			o.Units.Grid = linear.Grids{{Low: 0, High: 1e200}}
 			return o
 		}, "ridge: no lambda can be used: errors beyond float64 at lambda 0.001; raise lambda"},
 		{"too many rows", func() Options {
 			o := good.options(1)
-			o.Folds, o.Source = 1, adding(huge)
+			o.Plan.Folds, o.From = 1, adding(huge)
 			return o
 		},
 			fmt.Sprintf("ridge: sums of %d rows passed 2⁵³, beyond which they are not exact; use fewer rows, or a grid of 8 bits", huge.Rows())},
@@ -352,8 +352,8 @@ func TestMemoryMatchesSolve(t *testing.T) {
 			return int64(m.HeapAlloc)
 		}
 		var most int64
-		add := opts.Add
-		opts.Add = func(to *Sum, fold int) error { most = max(most, live()); return add(to, fold) }
+		add := opts.From.Add
+		opts.From.Add = func(to *Sum, fold int) error { most = max(most, live()); return add(to, fold) }
 		live() // Two collections empty the pools of what earlier tests left in them.
 		before := live()
 		if _, err := Solve(opts); err != nil {
@@ -382,7 +382,7 @@ func BenchmarkSolve(b *testing.B) {
 		b.Run(fmt.Sprint(dim), func(b *testing.B) {
 			s := draw(Shape{Dim: dim, Outputs: 10}, 2*dim, 5, 10)
 			opts := s.options(AutoLambda()...)
-			opts.Source = Source{Sums: s.sums()}
+			opts.From = Source{Sums: s.sums()}
 			for b.Loop() {
 				if _, err := Solve(opts); err != nil {
 					b.Fatal(err)

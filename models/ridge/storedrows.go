@@ -58,12 +58,12 @@ func (s *Sum) AddGridRows(steps, threads int, rows *GridRows) {
 
 // foldsOfRows is loadFolds for stored rows. An outline of the total is enough for their dual problem.
 func (p *problem) foldsOfRows() *foldSums {
-	folds := &foldSums{total: outline(p.Shape)}
-	for f, rows := range p.Rows.Folds {
+	folds := &foldSums{total: outline(p.From.Shape)}
+	for f, rows := range p.From.Rows.Folds {
 		// Only the total needs products of features.
-		head := &Sum{shape: p.Shape, head: make([]float64, p.Shape.headLen()), tiles: folds.total.tiles,
+		head := &Sum{shape: p.From.Shape, head: make([]float64, p.From.Shape.headLen()), tiles: folds.total.tiles,
 			cross: make([]float64, len(folds.total.cross))}
-		head.AddGridRows(p.Rows.Steps, p.Threads, rows)
+		head.AddGridRows(p.From.Rows.Steps, p.Threads, rows)
 		head.tiles = make([][]float64, len(folds.total.tiles))
 		folds.merge(f, head)
 		folds.heads = append(folds.heads, head)
@@ -73,11 +73,11 @@ func (p *problem) foldsOfRows() *foldSums {
 
 // subsetOfRows returns the sums of the folds over some of the features.
 func (p *problem) subsetOfRows(subset []int) (sums []*Sum) {
-	shape := p.Rows.Shape
+	shape := p.From.Rows.Shape
 	shape.Dim = len(subset)
-	for _, rows := range p.Rows.Folds {
+	for _, rows := range p.From.Rows.Folds {
 		sums = append(sums, NewSum(shape))
-		sums[len(sums)-1].AddGridRows(p.Rows.Steps, p.Threads, rows.pick(subset))
+		sums[len(sums)-1].AddGridRows(p.From.Rows.Steps, p.Threads, rows.pick(subset))
 	}
 	return sums
 }
@@ -85,11 +85,11 @@ func (p *problem) subsetOfRows(subset []int) (sums []*Sum) {
 // dualOfRows returns the dual problem of the rows. mean and target are the means over all rows.
 func (p *problem) dualOfRows(mean, target, ridge []float64) *solver.Problem {
 	var folds []solver.Points
-	k := p.Rows.Shape.Outputs
-	for _, rows := range p.Rows.Folds {
+	k := p.From.Rows.Shape.Outputs
+	for _, rows := range p.From.Rows.Folds {
 		fold := solver.Points{Z: rows.Z, Q: make([]float64, rows.N()*k)}
 		for i, q := range rows.Q {
-			if p.Rows.Shape.Regression {
+			if p.From.Rows.Shape.Regression {
 				fold.Q[i] = float64(q)
 			} else {
 				fold.Q[i*k+int(q)] = 1
@@ -100,5 +100,5 @@ func (p *problem) dualOfRows(mean, target, ridge []float64) *solver.Problem {
 		}
 		folds = append(folds, fold)
 	}
-	return solver.NewDual(folds, p.Rows.Steps, mean, target, ridge, p.Threads)
+	return solver.NewDual(folds, p.From.Rows.Steps, mean, target, ridge, p.Threads)
 }

@@ -49,10 +49,11 @@ func TestRowsAndTheirSumsGiveTheSameWeights(t *testing.T) {
 	}{{60, false, false, false}, {60, true, true, true}, {1060, true, false, false}} {
 		s := draw(Shape{Dim: max(330, c.rows+30), Outputs: 2, Regression: c.regression}, c.rows, 4, 7)
 		o := s.options(AutoLambda()...)
-		o.FitWithoutFirst, o.Trials, o.Validation = true, true, judgeIf(c.first, FirstFold)
+		o.Plan.FitWithoutFirst, o.Return.Trials, o.Plan.Validation = true, true, judgeIf(c.first, FirstFold)
 		if c.ranged {
 			for j := range s.shape.Dim {
-				o.Ranges.Centre, o.Ranges.Half = append(o.Ranges.Centre, float64(j%7)-3), append(o.Ranges.Half, 1+float64(j%5))
+				r := &o.Units.Ranges
+				r.Centre, r.Half = append(r.Centre, float64(j%7)-3), append(r.Half, 1+float64(j%5))
 			}
 		}
 		want, err := Solve(o)
@@ -62,7 +63,7 @@ func TestRowsAndTheirSumsGiveTheSameWeights(t *testing.T) {
 		order := s.all()
 		var was *Solution
 		for _, threads := range []int{1, 3} {
-			o.Rows, o.Threads = s.rows(order), threads
+			o.From.Rows, o.Threads = s.rows(order), threads
 			got, err := Solve(o)
 			if err != nil {
 				t.Fatal(err)

@@ -45,7 +45,7 @@ func (s *search) tryLambdas(values, folds []int) error {
 		slices.SortStableFunc(rest, func(a, b int) int { return cmp.Compare(s.values[a], s.values[b]) })
 	}
 	for len(rest) > 0 {
-		trials := s.trials(rest, len(folds) == 1 && solver.SharesFactors(solverShape(s.Shape)))
+		trials := s.trials(rest, len(folds) == 1 && solver.SharesFactors(solverShape(s.From.Shape)))
 		rest = slices.DeleteFunc(rest, func(i int) bool {
 			return slices.ContainsFunc(trials, func(t trial) bool { return t.index == i })
 		})
@@ -58,7 +58,7 @@ func (s *search) tryLambdas(values, folds []int) error {
 			if err != nil {
 				return err
 			}
-			s.validate(h, fold, f, pending)
+			s.scoreFold(h, fold, f, pending)
 		}
 	}
 	return nil
@@ -111,7 +111,7 @@ func (s *search) trialsWithNewFactors(rest []int, far bool) (trials []trial) {
 		s.sharedFactors = nil // freed before others are made
 	}
 	s.eq.centre(s.total, nil)
-	tiles := blas.MakeTiles[float32](s.Shape.Dim)
+	tiles := blas.MakeTiles[float32](s.From.Shape.Dim)
 	if far {
 		middle := rest[(len(rest)-1)/2]
 		factor := s.eq.Factor(s.muOf(middle), tiles, nil)
@@ -160,7 +160,7 @@ func (s *search) descend(h *solver.HeldOutErrors, fold *Sum, trials []trial) []s
 	eq, out := s.eq, make([]solved, len(trials))
 	if s.method == solver.OwnFactor {
 		if s.single == nil {
-			s.single = blas.MakeTiles[float32](s.Shape.Dim)
+			s.single = blas.MakeTiles[float32](s.From.Shape.Dim)
 		}
 		for i, t := range trials {
 			mu := s.muOf(t.index)
@@ -187,7 +187,7 @@ func (s *search) descend(h *solver.HeldOutErrors, fold *Sum, trials []trial) []s
 			continue
 		}
 		// The factor of a neighbour was too different.
-		if factor := eq.Factor(mu, blas.MakeTiles[float32](s.Shape.Dim), nil); factor != nil {
+		if factor := eq.Factor(mu, blas.MakeTiles[float32](s.From.Shape.Dim), nil); factor != nil {
 			out[i] = s.descendFrom(h, fold, &solver.System{Mu: mu, Factor: factor})[0]
 		}
 	}
@@ -201,7 +201,7 @@ func (s *search) descendFrom(h *solver.HeldOutErrors, fold *Sum, systems ...*sol
 	}
 	eq, out := s.eq, make([]solved, len(systems))
 	eq.rightSides(s.total, fold)
-	held := h.Squares(eq.fitted(), fold.heldOut(), eq.Descend(eq.v, s.Shape.Outputs, systems))
+	held := h.Squares(eq.fitted(), fold.heldOut(), eq.Descend(eq.v, s.From.Shape.Outputs, systems))
 	for i, system := range systems {
 		if system.Solved {
 			out[i] = solved{system.X, held[i]}
@@ -210,8 +210,8 @@ func (s *search) descendFrom(h *solver.HeldOutErrors, fold *Sum, systems ...*sol
 	return out
 }
 
-// validate records the errors of trials on a fold.
-func (s *search) validate(h *solver.HeldOutErrors, fold *Sum, number int, trials []trial) {
+// scoreFold records the errors of trials on a fold.
+func (s *search) scoreFold(h *solver.HeldOutErrors, fold *Sum, number int, trials []trial) {
 	eq, total, solutions := s.eq, s.total, make([]solved, len(trials))
 	if s.method == solver.Exactly {
 		eq.setSums(total, fold)
@@ -222,15 +222,15 @@ func (s *search) validate(h *solver.HeldOutErrors, fold *Sum, number int, trials
 	for i, t := range trials {
 		mu, e := s.muOf(t.index), solutions[i].held
 		if x := solutions[i].x; x != nil {
-			blas.Transpose(eq.v, x, s.Shape.Outputs, s.Shape.Dim)
+			blas.Transpose(eq.v, x, s.From.Shape.Outputs, s.From.Shape.Dim)
 		} else {
 			pivot, ok := eq.solve(eq.Tiles(), mu, total, fold)
 			if !ok {
-				s.tallies[t.index].failed = notDefinite(pivot, s.Shape.Dim)
+				s.tallies[t.index].failed = notDefinite(pivot, s.From.Shape.Dim)
 				continue
 			}
 			vt := make([]float64, len(eq.v))
-			blas.Transpose(vt, eq.v, s.Shape.Dim, s.Shape.Outputs)
+			blas.Transpose(vt, eq.v, s.From.Shape.Dim, s.From.Shape.Outputs)
 			e = h.Squares(eq.fitted(), fold.heldOut(), vt)[0]
 		}
 		s.record(fold, number, t.index, eq.fit(e, mu, total, fold))
@@ -243,12 +243,12 @@ func (s *search) record(fold *Sum, number, value int, fit solver.Fit) {
 	tally, rows := &s.tallies[value], fold.head.Weight()
 	if number == 0 {
 		tally.first = fit.HeldOut / rows
-		if s.first == nil && s.Grid != nil {
-			for c := range s.Grid {
+		if s.first == nil && s.Units.Grid != nil {
+			for c := range s.Units.Grid {
 				s.first = append(s.first, fold.moments(c))
 			}
 		}
-		if s.Trials {
+		if s.Return.Trials {
 			tally.without = &Solution{Lambda: s.values[value], Rows: s.total.Rows() - fold.Rows()}
 			if err := s.weights(tally.without, s.eq); err != nil {
 				tally.failed = "weights beyond float32"
@@ -273,7 +273,7 @@ func (s *search) record(fold *Sum, number, value int, fit solver.Fit) {
 // the system for each λ is solved in its place. Then the sum of the fold is read into the same memory, for the
 // held-out errors. Only an outline of the sum of all rows stays. Reading takes far less time than a factorisation.
 func (p *problem) rereads() bool {
-	return p.Shape.Dim > cmp.Or(p.rereadAbove, solver.RereadAbove) && p.Sums == nil && p.HoldsOut()
+	return p.From.Shape.Dim > cmp.Or(p.rereadAbove, solver.RereadAbove) && p.From.Sums == nil && p.Plan.HoldsOut()
 }
 
 // outline returns a sum of no rows that has the head, the cross products and the tiles on the diagonal.
@@ -301,10 +301,10 @@ func (s *search) tryRereading(values, folds []int) error {
 			}
 			factor, pivot := s.solveIn(s.eq, rest, s.values[value])
 			if factor == nil {
-				s.tallies[value].failed = notDefinite(pivot, s.Shape.Dim)
+				s.tallies[value].failed = notDefinite(pivot, s.From.Shape.Dim)
 				continue
 			}
-			blas.Transpose(vt, s.eq.v, s.Shape.Dim, s.Shape.Outputs)
+			blas.Transpose(vt, s.eq.v, s.From.Shape.Dim, s.From.Shape.Outputs)
 			fold, err := s.load(f)
 			if err != nil {
 				return err
@@ -319,7 +319,7 @@ func (s *search) tryRereading(values, folds []int) error {
 // matrix of all features to be positive definite to working precision.
 func (s *search) newDual() *solver.Problem {
 	eq, total := s.eq, s.total
-	d, n := s.Shape.Dim, total.head.Weight()
+	d, n := s.From.Shape.Dim, total.head.Weight()
 	eq.mass = eq.masses(total.head)
 	least := math.Inf(1)
 	for _, v := range s.values {
@@ -330,11 +330,11 @@ func (s *search) newDual() *solver.Problem {
 			return nil
 		}
 	}
-	mean, target := total.Columns(), make([]float64, s.Shape.Outputs)
+	mean, target := total.Columns(), make([]float64, s.From.Shape.Outputs)
 	for j := range mean {
 		mean[j] /= n
 	}
-	for c, v := range total.head.outputs(s.Shape.Outputs) {
+	for c, v := range total.head.outputs(s.From.Shape.Outputs) {
 		target[c] = v / n
 	}
 	return s.dualOfRows(mean, target, eq.Ridge)
@@ -368,7 +368,7 @@ func (s *search) tryDual(values, folds []int) {
 			if !s.tallies[t.value].pending(t.fold) {
 				return
 			}
-			if !s.dual.Plain() || t.fold == 0 && s.Trials {
+			if !s.dual.Plain() || t.fold == 0 && s.Return.Trials {
 				if weights[i] == nil {
 					weights[i] = make([]float64, len(eq.v))
 				}

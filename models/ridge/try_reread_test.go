@@ -10,24 +10,24 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
-// solveAdding checks that sums in memory and Options.Add have the same solution. It returns how often Add was
+// solveAdding checks that sums in memory and Source.Add have the same solution. It returns how often Add was
 // called for each sum.
 func solveAdding(t *testing.T, o Options, s *sample) (calls map[*Sum]int) {
 	t.Helper()
-	add := o.Add
-	o.Sums = s.sums()
+	add := o.From.Add
+	o.From.Sums = s.sums()
 	want, err := Solve(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Sums = nil
+	o.From.Sums = nil
 	calls = map[*Sum]int{}
-	o.Add = func(to *Sum, fold int) error {
+	o.From.Add = func(to *Sum, fold int) error {
 		calls[to]++
 		return add(to, fold)
 	}
 	if got, err := Solve(o); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, %+v: another solution (%v)", s.shape, o.FoldPlan, err)
+		t.Errorf("%+v, %+v: another solution (%v)", s.shape, o.Plan, err)
 	}
 	return calls
 }
@@ -42,7 +42,7 @@ func TestSumsThatAreAddedGiveTheSameSolution(t *testing.T) {
 				}
 				s := draw(shape, 300, folds, 1)
 				o := s.options(1e-3)
-				o.Validation, o.FitWithoutFirst, o.Threads = judgeIf(given, NoFold), folds > 1, 2
+				o.Plan.Validation, o.Plan.FitWithoutFirst, o.Threads = judgeIf(given, NoFold), folds > 1, 2
 				calls := solveAdding(t, o, s)
 				if (folds == 1 || given) && len(calls) != 1 {
 					t.Errorf("%d folds, given %v: %d sums", folds, given, len(calls))
@@ -60,7 +60,8 @@ func TestRereadingHasTheSameSolution(t *testing.T) {
 		for _, first := range []bool{false, true} {
 			s := draw(shape, 300, 3, 1)
 			o := s.options(1e-8, 1e-6, 1e-4, 1e-3, 1e-2)
-			o.FitWithoutFirst, o.Trials, o.Validation, o.Threads, o.rereadAbove = true, true, judgeIf(first, FirstFold), 2, 1
+			o.Plan.FitWithoutFirst, o.Plan.Validation, o.Return.Trials = true, judgeIf(first, FirstFold), true
+			o.Threads, o.rereadAbove = 2, 1
 			calls := solveAdding(t, o, s)
 			if len(calls) != 2 { // one, given back, and another when the search for λ begins
 				t.Errorf("%+v: %d sums", shape, len(calls))

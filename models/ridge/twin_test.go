@@ -116,7 +116,8 @@ func (s *sample) sums() []*Sum {
 // options solves the sample with its folds.
 func (s *sample) options(lambda ...float64) Options {
 	return Options{
-		LambdaSearch: LambdaSearch{Lambda: lambda}, FoldPlan: FoldPlan{Folds: s.folds}, Source: adding(s.sums()...), Units: Units{Step: s.step, Grid: s.grid}, Threads: 2,
+		Search: LambdaSearch{Lambda: lambda}, Plan: FoldPlan{Folds: s.folds}, From: adding(s.sums()...),
+		Units: Units{Step: s.step, Grid: s.grid}, Threads: 2,
 	}
 }
 

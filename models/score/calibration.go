@@ -1,6 +1,7 @@
 package score
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -51,7 +52,7 @@ func (v *CalibrationCurve) validate(method Method) error {
 	case points != len(v.Probability):
 		return fmt.Errorf("%d scores and %d probabilities", points, len(v.Probability))
 	case method == Platt && points > 0:
-		return fmt.Errorf("a sigmoid with points")
+		return errors.New("a sigmoid with points")
 	case method == Isotonic && (points < 1 || points > CalibrationCells || v.Slope != 0 || v.Offset != 0):
 		return fmt.Errorf("the number of points must be 1 to %d, without a sigmoid (have %d)", CalibrationCells, points)
 	case math.IsNaN(v.Slope) || math.IsInf(v.Slope, 0) || math.IsNaN(v.Offset) || math.IsInf(v.Offset, 0):

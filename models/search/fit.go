@@ -54,10 +54,10 @@ func newFit(recipe features.Recipe, x *viewData, train []int, l *labels, threads
 	f.sum = ridge.NewSum(shape)
 	// Solve overwrites a sum that is the only one, and this one is solved for several λ.
 	add := func(to *ridge.Sum, _ int) error { to.Merge(f.sum); return nil }
-	f.options = ridge.Options{FoldPlan: ridge.FoldPlan{Folds: 1}, Source: ridge.Source{Shape: shape, Add: add},
+	f.options = ridge.Options{Plan: ridge.FoldPlan{Folds: 1}, From: ridge.Source{Shape: shape, Add: add},
 		Units: ridge.Units{Weights: l.weightGrid}, Threads: threads}
 	if l.grid != nil {
-		f.options.Grid = linear.Grids{*l.grid}
+		f.options.Units.Grid = linear.Grids{*l.grid}
 	}
 	steps := features.ByteSteps
 	if features.Wide(m) {
@@ -67,7 +67,7 @@ func newFit(recipe features.Recipe, x *viewData, train []int, l *labels, threads
 		}
 		steps = shape.Fine(total)
 	}
-	f.options.Step, f.options.Ranges = ridge.GridOf(m, steps)
+	f.options.Units.Step, f.options.Units.Ranges = ridge.GridOf(m, steps)
 	saturated := ridge.SumRows([]*ridge.Sum{f.sum}, m, steps, &f.options,
 		func(add func(fold int, x []float32, y []float64, w float64)) {
 			for _, i := range train {
@@ -82,7 +82,7 @@ func newFit(recipe features.Recipe, x *viewData, train []int, l *labels, threads
 
 // solve returns the linear model for λ.
 func (f *fit) solve(lambda float64) (*linear.Model, error) {
-	f.options.Lambda = []float64{lambda}
+	f.options.Search.Lambda = []float64{lambda}
 	s, err := ridge.Solve(f.options)
 	if err != nil {
 		return nil, err

@@ -158,7 +158,7 @@ func (r *runner) choose(ctx context.Context, rungs []*rung) (chosen *trialled, s
 	if err == nil {
 		chosen, err = r.landmarks(ctx, chosen, last)
 	}
-	if err == errStopped {
+	if errors.Is(err, errStopped) {
 		return chosen, true, nil
 	}
 	return chosen, false, err
@@ -407,14 +407,14 @@ func (r *runner) tryAll(ctx context.Context, candidates []*trialled, rung *rung)
 	workers := min(threads, maxWorkers)
 	last := len(candidates) - len(candidates)%workers
 	for _, group := range [][]*trialled{candidates[:last], candidates[last:]} {
-		workers := min(workers, len(group))
-		parallel.Ranges(len(group), 1, workers, func(lo, hi int) {
+		running := min(workers, len(group))
+		parallel.Ranges(len(group), 1, running, func(lo, hi int) {
 			for i := lo; i < hi && ctx.Err() == nil && !stopped.Load(); i++ {
 				if stop() {
 					stopped.Store(true)
 					break
 				}
-				r.tryCandidate(group[i], rung, threads/workers)
+				r.tryCandidate(group[i], rung, threads/running)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package sgd
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -50,7 +51,7 @@ func searchRate(o options, b iterative.Block, heaviest float64) (float64, error)
 		sizes += math.Abs(float64(x))
 	}
 	if !(sizes > 0) || math.IsInf(squares, 0) {
-		return 0, fmt.Errorf("sgd: rate: the features of the sample are all zero, or not finite")
+		return 0, errors.New("sgd: rate: the features of the sample are all zero, or not finite")
 	}
 	smooth := l.loss.Smooth()
 	if math.IsInf(smooth, 1) {

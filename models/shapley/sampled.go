@@ -1,6 +1,7 @@
 package shapley
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -74,7 +75,7 @@ func NewSampled(columns []Column, background []Distribution, dim, k int, seed ui
 	}
 	for i, v := range newScorer()(slices.Clone(s.rows), draws) {
 		if !exact.Finite(v) {
-			return nil, fmt.Errorf("shapley: scores of training values are not finite")
+			return nil, errors.New("shapley: scores of training values are not finite")
 		}
 		s.scores = append(s.scores, float64(v))
 		s.base[i%k] += float64(v) / float64(draws)

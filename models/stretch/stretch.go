@@ -3,6 +3,7 @@ package stretch
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -83,7 +84,7 @@ func Describe(m *models.Manifest) (*Distances, error) {
 		total += float64(diagonal[j] * n.variance)
 	}
 	if !(total > 0) {
-		return nil, fmt.Errorf("stretch: the metric of the recipe is 0")
+		return nil, errors.New("stretch: the metric of the recipe is 0")
 	}
 	result := &Distances{}
 	for _, name := range order {

@@ -54,7 +54,7 @@ func (l *learner) verify(state []byte, m *linear.Model) (*verifier, error) {
 		return nil, err
 	}
 	if s.given {
-		return nil, fmt.Errorf("svm: verify: the state is an earlier model, without dual variables; run a round first")
+		return nil, errors.New("svm: verify: the state is an earlier model, without dual variables; run a round first")
 	}
 	r := newRound(l, s)
 	if m == nil {
@@ -64,10 +64,10 @@ func (l *learner) verify(state []byte, m *linear.Model) (*verifier, error) {
 		return nil, fmt.Errorf("svm: verify: weights of %d outputs on %d features, want %d on %d", m.K, m.D, l.Outputs, l.Dim)
 	}
 	if l.Bias == 0 && slices.ContainsFunc(m.B, func(b float32) bool { return b != 0 }) {
-		return nil, fmt.Errorf("svm: verify: weights have intercepts, but bias is 0")
+		return nil, errors.New("svm: verify: weights have intercepts, but bias is 0")
 	}
 	if !exact.AllFinite(m.W) || !exact.AllFinite(m.B) {
-		return nil, fmt.Errorf("svm: verify: weights are not finite")
+		return nil, errors.New("svm: verify: weights are not finite")
 	}
 	h := sha256.New()
 	h.Write(state)
@@ -99,7 +99,7 @@ func (v *verifier) Take(b iterative.Block) error {
 		return fmt.Errorf("svm: verify: %w", err)
 	}
 	if r.round > 0 && v.at+b.N*p > len(v.a) {
-		return fmt.Errorf("svm: verify: there are rows without dual variables")
+		return errors.New("svm: verify: there are rows without dual variables")
 	}
 	m := v.model
 	for i, y := range b.Y {
@@ -160,7 +160,7 @@ func (v *verifier) End() (partial, carried []byte, err error) {
 func (v *verifier) merge(data []byte) error {
 	r := loss.OpenRecord(data, verifiedKind)
 	if r.Err == nil && r.Meta["of"] != v.subject {
-		return fmt.Errorf("svm: verify: a part has different weights or another state")
+		return errors.New("svm: verify: a part has different weights or another state")
 	}
 	var rows []int64
 	var sums, weights []float64

@@ -2,6 +2,7 @@ package svm
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/bochner-ml/bochner/models/iterative"
@@ -58,7 +59,7 @@ func newLearner(o options) (*learner, error) {
 	case l.Scalar == nil:
 		return nil, fmt.Errorf("svm: %s takes all outputs together", o.Loss)
 	case o.Lambda == 0:
-		return nil, fmt.Errorf("svm: lambda is 0; the dual needs lambda > 0")
+		return nil, errors.New("svm: lambda is 0; the dual needs lambda > 0")
 	case !(o.Bias >= 0 && o.Bias <= maxBias):
 		return nil, fmt.Errorf("svm: bias must be 0 (no intercept) to %g (have %g)", float64(maxBias), o.Bias)
 	case o.Partitions < 1 || o.Partitions >= maxRounds:
@@ -127,7 +128,7 @@ func (l *learner) Start(init *linear.Model) ([]byte, error) {
 		case l.Bias > 0:
 			s.bias[c] = b / l.Bias
 		case b != 0:
-			return nil, fmt.Errorf("svm: earlier model: has intercepts, but bias is 0")
+			return nil, errors.New("svm: earlier model: has intercepts, but bias is 0")
 		}
 	}
 	return s.encode(l), nil

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -22,7 +23,7 @@ func (loud) About() engine.About { return engine.About{Name: "loud", Readers: 1,
 // Validate refuses options that do not fit, before anything is read.
 func (loud) Validate(e engine.Engine) error {
 	if e.Readers > 1 {
-		return fmt.Errorf("the loud runner has one reader")
+		return errors.New("the loud runner has one reader")
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package gram
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -125,7 +126,7 @@ func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, thre
 			weights = p.Spec.Weights.AppendWeights(nil, &b, 0, b.N)
 		}
 		if m.Quantize(z, b.X, b.N, threads) > 0 {
-			return fmt.Errorf("gram: features of frequent rows exceed the bound of the recipe")
+			return errors.New("gram: features of frequent rows exceed the bound of the recipe")
 		}
 		sum.AddCopies(z, b.Y, p.grid(), weights, n, threads)
 		b.Reset(in)

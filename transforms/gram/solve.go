@@ -291,7 +291,7 @@ func (s *solver) ridge() (storedModels, FitReport, error) {
 		return stored, report, nil
 	}
 	stored.sketch, report.Sketch = solution.Sketch.Linear, newSketchReport(solution.Sketch)
-	if trials := stored.trials; trials != nil && shape.Regression && opts.FirstSketch {
+	if trials := stored.trials; trials != nil && shape.Regression && opts.Return.FirstSketch {
 		first := cmp.Or(solution.FirstSketch, solution.Sketch)
 		report.FirstSketch = newSketchReport(first)
 		report.FirstSketch.Within = first == solution.Sketch
@@ -306,29 +306,31 @@ func (s *solver) ridgeOptions() ridge.Options {
 	p := s.pass
 	step, ranges := ridge.GridOf(s.m, p.Spec.Steps)
 	opts := ridge.Options{
-		LambdaSearch: p.Spec.LambdaSearch,
-		Request:      ridge.Request{Sketch: p.Spec.Sketch != NoSketch, FirstSketch: p.Spec.Sketch == allSketches, Seed: p.Seed},
-		Source:       s.source, FoldPlan: p.Spec.FoldPlan, Gap: p.Rule.Ordered() && p.Rule.Gap,
+		Search: p.Spec.LambdaSearch,
+		Return: ridge.Request{Sketch: p.Spec.Sketch != NoSketch, FirstSketch: p.Spec.Sketch == allSketches,
+			Seed: p.Seed},
+		From: s.source, Plan: p.Spec.FoldPlan, Gap: p.Rule.Ordered() && p.Rule.Gap,
 		Units:   ridge.Units{Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Spec.Weights},
 		Threads: s.threads,
 	}
 	if len(s.state.Chosen) > 0 {
-		opts.Lambda, opts.Smaller, opts.Validation = s.state.Chosen, nil, ridge.NoFold
+		opts.Search.Lambda, opts.Search.Smaller, opts.Plan.Validation = s.state.Chosen, nil, ridge.NoFold
 	}
 	if (p.Copies != nil || p.Spec.Frequent != nil) && p.Spec.Steps > blas.MaxByte {
 		// Stop where the errors on copies are no longer the errors of predictions. On a grid of 8 bits a
 		// smaller λ shows whether a finer grid is needed.
 		least := ridge.FloorFactor * s.floor()
-		opts.Smaller = slices.DeleteFunc(slices.Clone(opts.Smaller), func(l float64) bool { return l < least })
+		smaller := slices.Clone(opts.Search.Smaller)
+		opts.Search.Smaller = slices.DeleteFunc(smaller, func(l float64) bool { return l < least })
 	}
 	if p.Spec.MayRefine {
-		opts.CoarseBelow = ridge.FloorFactor * s.floor()
+		opts.Return.CoarseBelow = ridge.FloorFactor * s.floor()
 	}
 	if p.Target.Classes != nil {
-		opts.Classes = p.Target.Classes.Classes
+		opts.Units.Classes = p.Target.Classes.Classes
 	}
-	opts.Trials = opts.HoldsOut() && p.Spec.PassFollows &&
-		ridge.TrialBytes(s.source.Shape, len(opts.Lambda)+len(opts.Smaller)) <= ridge.MaxTrialBytes
+	opts.Return.Trials = opts.Plan.HoldsOut() && p.Spec.PassFollows &&
+		ridge.TrialBytes(s.source.Shape, len(opts.Search.Lambda)+len(opts.Search.Smaller)) <= ridge.MaxTrialBytes
 	return opts
 }
 

@@ -29,7 +29,7 @@ func File(t testing.TB, content []byte) string {
 }
 
 // Read reads the files in shards of about size bytes. A row is its values, and its label
-// behind a colon. A row that is set aside is its place in the file and the reason. Rows that
+// after a colon. A row that is set aside is its place in the file and the reason. Rows that
 // are lost or read twice, and faults, fail the test.
 func Read(t testing.TB, d *dataset.Dataset, size int64) (used, aside []string) {
 	t.Helper()

@@ -11,6 +11,7 @@ package prismtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -66,7 +67,7 @@ func Serve(ctx context.Context, port int) (endpoint string, err error) {
 			return fmt.Sprint("localhost:", l.port), Close()
 		}
 	}
-	return "", fmt.Errorf("prismtest: the socket of prism's job server was not found")
+	return "", errors.New("prismtest: the socket of prism's job server was not found")
 }
 
 // Close makes the listening sockets of this process take connections from this machine

@@ -74,7 +74,7 @@ func (s *s3) Head(ctx context.Context, o objects.Name) (*objects.Attrs, error) {
 		a.Checksum = &storage.Checksum{Bytes: a.Size, CRC32C: uint32(crc)}
 	}
 	if a.Size < 0 {
-		return nil, fmt.Errorf("the server does not report the size of the file")
+		return nil, errors.New("the server does not report the size of the file")
 	}
 	return a, nil
 }

@@ -205,18 +205,18 @@ func (d *data) lambda(ctx context.Context, train []unit, whole *ridge.Sum) (_ fl
 		train = d.directories(train[0])
 	}
 	rule, n := &d.total.Recipe.Rule, len(train)
-	o := ridge.Options{LambdaSearch: ridge.LambdaSearch{Lambda: d.values(whole)}, Request: ridge.Request{ChoiceOnly: true}, Units: d.units,
-		Threads: d.options.Threads, FoldPlan: ridge.FoldPlan{Folds: min(blocks, n)}}
+	o := ridge.Options{Search: ridge.LambdaSearch{Lambda: d.values(whole)}, Return: ridge.Request{ChoiceOnly: true},
+		Plan: ridge.FoldPlan{Folds: min(blocks, n)}, Units: d.units, Threads: d.options.Threads}
 	if n == 1 {
-		o.Folds = rule.Folds
+		o.Plan.Folds = rule.Folds
 	}
-	if len(o.Lambda) == 1 || o.Folds == 1 {
-		return o.Lambda[0], nil
+	if len(o.Search.Lambda) == 1 || o.Plan.Folds == 1 {
+		return o.Search.Lambda[0], nil
 	}
-	sums := make([]*ridge.Sum, o.Folds)
+	sums := make([]*ridge.Sum, o.Plan.Folds)
 	for b := range sums {
 		if n > 1 {
-			if sums[b], err = d.sum(ctx, blockSlot+b, train[b*n/o.Folds:(b+1)*n/o.Folds]); err != nil {
+			if sums[b], err = d.sum(ctx, blockSlot+b, train[b*n/o.Plan.Folds:(b+1)*n/o.Plan.Folds]); err != nil {
 				return 0, err
 			}
 			continue
@@ -228,10 +228,10 @@ func (d *data) lambda(ctx context.Context, train []unit, whole *ridge.Sum) (_ fl
 			}
 		}
 	}
-	o.Sums = sums
+	o.From.Sums = sums
 	fit, err := ridge.Solve(o)
 	if err != nil { // all rows belong to one class or one block
-		return o.Lambda[0], nil
+		return o.Search.Lambda[0], nil
 	}
 	return fit.Lambda, nil
 }

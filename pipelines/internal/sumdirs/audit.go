@@ -229,9 +229,9 @@ func (a *auditState) checkWeights(model *models.Model) error {
 			return err
 		}
 	}
-	o := ridge.Options{LambdaSearch: ridge.LambdaSearch{Lambda: []float64{model.Manifest.Learner.Lambda}}, Threads: threads}
-	o.Step, o.Ranges = ridge.GridOf(m, r.Rule.Steps)
-	o.Grid, o.Weights = r.TargetGrid, r.Rule.Weights
+	o := ridge.Options{Search: ridge.LambdaSearch{Lambda: []float64{model.Manifest.Learner.Lambda}}, Threads: threads}
+	o.Units.Step, o.Units.Ranges = ridge.GridOf(m, r.Rule.Steps)
+	o.Units.Grid, o.Units.Weights = r.TargetGrid, r.Rule.Weights
 	w, err := ridge.CheckWeights(a.total, o, model.Linear)
 	if err != nil {
 		refutef(a.AuditSums, "weights: the equations of the sums of all folds have no solution: %v", err)

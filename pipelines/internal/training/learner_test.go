@@ -37,14 +37,14 @@ func TestUnsupportedOnePassLearnersAreErrors(t *testing.T) {
 }
 
 // A trial that begins with the weights of another needs the rounds that it takes to change them.
-func TestNeededRoundsFollowFromTheStart(t *testing.T) {
+func TestMinRoundsFollowFromTheStart(t *testing.T) {
 	given, trial := &linear.Model{K: 1}, &linear.Model{K: 2}
 	for _, c := range []struct {
-		start, given *linear.Model
-		want         int
+		start, init *linear.Model
+		want        int
 	}{{nil, nil, 1}, {given, given, 0}, {trial, given, minRoundsFromTrial}, {trial, nil, minRoundsFromTrial}} {
-		if got := neededRounds(c.start, c.given); got != c.want {
-			t.Errorf("from %p, given %p: %d rounds, want %d", c.start, c.given, got, c.want)
+		if got := (&roundFit{init: c.init}).minRounds(c.start); got != c.want {
+			t.Errorf("from %p, initially %p: %d rounds, want %d", c.start, c.init, got, c.want)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 	if r.init, parent, err = r.startFromModel(ctx, shared.Init); err != nil {
 		return nil, err
 	}
-	r.options = job.RoundOptions{Stop: shared.Stop, Running: shared.Running, Needed: neededRounds(r.init, r.init)}
+	r.options = job.RoundOptions{Stop: shared.Stop, Running: shared.Running, Needed: r.minRounds(r.init)}
 	if err = r.survey(ctx); err != nil {
 		return nil, err
 	}
@@ -159,14 +159,14 @@ func (t *Training) lossProbabilities() *models.Probabilities {
 	return nil
 }
 
-// neededRounds returns the least number of rounds, also beyond the time limit, from the weights start: 0 if
-// they are the given ones of the user, one if start is nil, and otherwise, from the weights of a trial,
-// minRoundsFromTrial.
-func neededRounds(start, given *linear.Model) int {
+// minRounds returns the least number of rounds from the weights start, also beyond the time limit. Weights of zero
+// (nil) need one, and the weights of a trial, which were fitted with another λ, minRoundsFromTrial. The initial
+// weights of the user need none: they are a model that can be used as it is.
+func (r *roundFit) minRounds(start *linear.Model) int {
 	switch start {
 	case nil:
 		return 1
-	case given:
+	case r.init:
 		return 0
 	}
 	return minRoundsFromTrial
@@ -305,7 +305,7 @@ func (t *lambdaTrials) compare(ctx context.Context) error {
 			return nil
 		}
 		end := t.options
-		end.Time, end.Needed = limit, neededRounds(t.start, t.init)
+		end.Time, end.Needed = limit, t.minRounds(t.start)
 		t.training.Job.Progress.Notef("lambda %s:", report.Numbers(group))
 		fit, err := t.run(ctx, group, t.folds, t.start, end)
 		if err != nil {
@@ -319,7 +319,7 @@ func (t *lambdaTrials) compare(ctx context.Context) error {
 		if t.anyStart() {
 			t.start = fit.linear
 		}
-		t.limit.Least = time.Duration(neededRounds(t.start, t.init)+1) * fit.iteration.MeanTime
+		t.limit.Least = time.Duration(t.minRounds(t.start)+1) * fit.iteration.MeanTime
 		for j, r := range reports { // the stored weights belong to the best λ
 			t.add(group[j], r, fit)
 		}
