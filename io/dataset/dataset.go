@@ -119,7 +119,7 @@ type Dataset struct {
 	// Key, unless nil, describes the keys of rows, which readers then store in rowio.Block.Keys.
 	Key *schema.Key `json:"key,omitempty"`
 	// Segments, unless nil, names the segments of the rows, which readers then store in rowio.Block.Segments.
-	Segments *Segments `json:"levels,omitempty"`
+	Segments *Segments `json:"segments,omitempty"`
 	// Only, unless nil, restricts reading to rows with listed ids.
 	Only *IDSelection `json:"only,omitempty"`
 	// TestSplit, unless nil, restricts reading to the rows of a test, or to the others.

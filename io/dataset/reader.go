@@ -206,7 +206,7 @@ const (
 	unselected
 )
 
-// decodeRow returns the line, weight, key, level and labels of the last row. token is the text of the
+// decodeRow returns the line, weight, key, segment and labels of the last row. token is the text of the
 // first label. The reason explains why the row is not usable.
 func (r *Reader) decodeRow(token []byte) (row decodedRow, o outcome, reason string) {
 	row = decodedRow{line: r.rows.Line(), weight: 1}
@@ -310,7 +310,7 @@ func (r *Reader) acceptRow(b *rowio.Block, from int, row decodedRow) {
 	r.report.Rows++
 }
 
-// appendRow counts a row of the block and stores its label, line, weight, key, level and id.
+// appendRow counts a row of the block and stores its label, line, weight, key, segment and id.
 func (r *Reader) appendRow(b *rowio.Block, row decodedRow) {
 	b.N++
 	if r.Label != nil {

@@ -49,7 +49,8 @@ func (n *segmentNames) name(key func(i int) []byte) (name, reason string) {
 	for i, column := range n.segments.Columns {
 		t := key(n.first + i)
 		if len(t) > maxSegmentBytes {
-			return "", fmt.Sprintf("column %q: the name of a level has %d bytes; the limit is %d", column, len(t), maxSegmentBytes)
+			return "", fmt.Sprintf("column %q: the name of a segment has %d bytes; the limit is %d", column, len(t),
+				maxSegmentBytes)
 		}
 		if i > 0 {
 			name += "/"

@@ -15,16 +15,16 @@ import (
 const MaxColumns = rowio.MaxDim + 1
 
 // isName reports whether the texts of a column with this role are names: of the row, its group, fold
-// or level. They are stored unchanged. The column may be a feature as well.
+// or segment. They are stored unchanged. The column may be a feature as well.
 func isName(role schema.Role) bool {
 	return role == schema.ID || slices.Contains(groups, role) || slices.Contains(segmentRoles, role)
 }
 
 // The roles of columns that only a TableLayout has, in addition to the roles of package schema.
 const (
-	foldRole    schema.Role = "fold"  // the number of the row's fold
-	GroupRole   schema.Role = "group" // the group of the row, or the first of the columns that together name it
-	segmentRole schema.Role = "level" // the level of the row, or the first of the columns that together name it
+	foldRole    schema.Role = "fold"    // the number of the row's fold
+	GroupRole   schema.Role = "group"   // the group of the row, or the first of the columns that together name it
+	segmentRole schema.Role = "segment" // the segment of the row, or the first of the columns that together name it
 )
 
 // roles are the roles in TableLayout.Roles.
@@ -123,7 +123,7 @@ func (l *TableLayout) Role(role schema.Role) int {
 	return -1
 }
 
-// KeyFields returns the fields of the keys of a dataset's rows, followed by those that name their levels.
+// KeyFields returns the fields of the keys of a dataset's rows, followed by those that name their segments.
 func (l *TableLayout) KeyFields(d *Dataset) (fields []int) {
 	if k := d.Key; k != nil && k.By == GroupRole {
 		for _, role := range groups[:len(k.Columns)] {

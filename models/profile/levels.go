@@ -5,36 +5,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/rowio"
-	"github.com/bochner-ml/bochner/io/wire"
 )
-
-// MaxSegments is the largest number of different levels that LevelCounts counts.
-const MaxSegments = 10_000
-
-// maxSegmentName limits the name of a level, in bytes.
-const maxSegmentName = 1 << 16
-
-// SegmentCounts counts the rows of each level: Rows has their number by level, unless there are more than MaxLevels
-// (Many). The zero value is empty. The result does not depend on the order of the rows.
-type SegmentCounts struct{ counts[string] }
-
-// AddBlock counts the rows of a block. It does nothing for a block without levels.
-func (l *SegmentCounts) AddBlock(b *rowio.Block) {
-	for _, name := range b.Segments {
-		l.add(name, 1, MaxSegments)
-	}
-}
-
-// Merge adds the rows of another part of the data.
-func (l *SegmentCounts) Merge(m *SegmentCounts) { l.merge(&m.counts, MaxSegments) }
-
-// Code implements wire.Coded. It writes the counts in the order of the names.
-func (l *SegmentCounts) Code(c *wire.Coder) {
-	l.code(c, MaxSegments, func(name *string, n *int64) {
-		c.Text(name, maxSegmentName)
-		c.Counts(n)
-	})
-}
 
 // maxValues is the largest number of values of a category.
 const maxValues = 1<<20 + 1

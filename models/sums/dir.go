@@ -55,7 +55,7 @@ func Open(ctx context.Context, path string) (*Dir, error) {
 		return nil, err
 	}
 	if d.Segments != nil {
-		return nil, &badDir{path, fmt.Errorf("has sums by %s; name one without levels",
+		return nil, &badDir{path, fmt.Errorf("has sums by %s; name one without segments",
 			strings.Join(d.SegmentColumns, ", "))}
 	}
 	return d, d.check()

@@ -9,7 +9,7 @@
 //     A Writer writes frames, and a Reader reads them.
 //   - A Leaf is a piece of the data that one job has summed: its files and the number of its rows. The total of
 //     several directories has the leaves of all, so that no rows are added twice.
-//   - A Level contains separate sums for the rows with a value of some columns, such as country=DE.
+//   - A Segment contains separate sums for the rows with a value of some columns, such as country=DE.
 //   - RowHashes identify the rows, so that no rows are subtracted that are not in the sums.
 //   - CopiesFile counts the copies of frequent rows, whose folds are known only after all sums are added.
 package sums

@@ -40,8 +40,8 @@ type Manifest struct {
 	SumFiles
 	// Segments describe separate sums for the rows of each segment; the Manifest itself then has no Folds.
 	// SegmentColumns are the columns that define the segments. Segments with fewer than MinRows rows are pooled.
-	Segments       []Segment `json:"levels,omitempty"`
-	SegmentColumns []string  `json:"level_columns,omitempty"`
+	Segments       []Segment `json:"segments,omitempty"`
+	SegmentColumns []string  `json:"segment_columns,omitempty"`
 	MinRows        int64     `json:"min_rows,omitempty"`
 
 	// Leaves are the pieces of the data that were summed.

@@ -68,7 +68,7 @@ func NamesOf(members []Member) []string {
 // checkSegments checks the segments of a manifest.
 func (m *Manifest) checkSegments() error {
 	if len(m.Segments) == 0 || len(m.Segments) > MaxSegments || len(m.Folds) > 0 || len(m.SegmentColumns) == 0 {
-		return fmt.Errorf("%d levels of %d columns, with %d folds besides", len(m.Segments), len(m.SegmentColumns),
+		return fmt.Errorf("%d segments of %d columns, with %d folds besides", len(m.Segments), len(m.SegmentColumns),
 			len(m.Folds))
 	}
 	left := m.Rows.Used
@@ -76,7 +76,7 @@ func (m *Manifest) checkSegments() error {
 		l := &m.Segments[i]
 		for _, member := range l.Members {
 			if member.Rows < 1 || member.Rows > left {
-				return fmt.Errorf("level %.80q of %d rows", member.Name, member.Rows)
+				return fmt.Errorf("segment %.80q of %d rows", member.Name, member.Rows)
 			}
 			left -= member.Rows
 		}
@@ -84,11 +84,11 @@ func (m *Manifest) checkSegments() error {
 			return err
 		}
 		if len(l.Folds) != len(m.Segments[0].Folds) {
-			return errors.New("levels of different numbers of folds")
+			return errors.New("segments of different numbers of folds")
 		}
 	}
 	if left != 0 {
-		return fmt.Errorf("%d rows of no level", left)
+		return fmt.Errorf("%d rows of no segment", left)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (m *Manifest) checkSegments() error {
 func (m *Manifest) leaf(parent Leaf, l *Segment) Leaf {
 	name := l.Members[0].Name
 	if n := len(l.Members); n > 1 {
-		name = fmt.Sprintf("%d levels with few rows", n)
+		name = fmt.Sprintf("%d segments with few rows", n)
 	}
 	rows := models.RowCounts{Read: l.Rows(), Used: l.Rows()}
 	return Leaf{Name: parent.Name + "/" + name, Digest: hexDigest(parent.Digest, l.name()), Rows: rows,
@@ -166,8 +166,8 @@ func (d *Dir) Holds(c *where.Condition) (bool, error) {
 	for i := 1; err == nil && i < len(d.Members); i++ {
 		var also bool
 		if also, err = c.Holds(d.LabelsOf(i)); err == nil && also != holds {
-			err = fmt.Errorf("the levels %s (of %d rows) and %s (of %d) are pooled, and %s holds for one of them: sum the "+
-				"rows again with a lower --min_rows", d.Members[0].Name, d.Members[0].Rows, d.Members[i].Name,
+			err = fmt.Errorf("the segments %s (of %d rows) and %s (of %d) are pooled, and %s holds for one of them: "+
+				"sum the rows again with a lower --min_rows", d.Members[0].Name, d.Members[0].Rows, d.Members[i].Name,
 				d.Members[i].Rows, c)
 		}
 	}
@@ -199,7 +199,7 @@ func OpenSegments(ctx context.Context, path string) ([]*Dir, error) {
 		return []*Dir{d}, d.check()
 	}
 	if len(d.Leaves) != 1 || len(d.Segments) == 0 {
-		return nil, &badDir{path, fmt.Errorf("%d levels of %d parts", len(d.Segments), len(d.Leaves))}
+		return nil, &badDir{path, fmt.Errorf("%d segments of %d parts", len(d.Segments), len(d.Leaves))}
 	}
 	var all []*Dir
 	for i := range d.Segments {

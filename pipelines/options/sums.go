@@ -15,7 +15,7 @@ type Sum struct {
 	// Directory to create.
 	Out string `flag:"out,common" group:"Model and output" placeholder:"PATH"`
 
-	// Columns that divide the rows into levels, such as country: the directory has sums of each level,
+	// Columns that divide the rows into segments, such as country: the directory has sums of each segment,
 	// for fit --where 'country=DE'. They may be features, too.
 	By []string `flag:"by,common" group:"Data" list:"commas" placeholder:"COLUMNS"`
 
@@ -165,7 +165,7 @@ type SumDirs struct {
 	Without []string `flag:"without,common" list:"commas" placeholder:"DIRS"`
 
 	// Add only sums for which a condition holds, such as 'country=DE and dt>=2026-01': on the
-	// name=value parts of their directories, and on the levels of sum --by. Also !=, <, <=, >, in (A,
+	// name=value parts of their directories, and on the segments of sum --by. Also !=, <, <=, >, in (A,
 	// B), or, not, and parentheses; a shorter date stands for its month or year.
 	//
 	// See package where.

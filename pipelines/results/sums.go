@@ -15,9 +15,9 @@ import (
 type AuditSums struct {
 	Rows     int64           `json:"rows"` // of the sums
 	Folds    int             `json:"folds"`
-	Segments int             `json:"levels,omitempty"`  // number of levels that were compared separately
-	Data     *RowCounts      `json:"data,omitempty"`    // rows that the sums were compared with; nil for none
-	Weights  *ridge.Residual `json:"weights,omitempty"` // nil without a model, or if the sums determine none
+	Segments int             `json:"segments,omitempty"` // number of segments that were compared separately
+	Data     *RowCounts      `json:"data,omitempty"`     // rows that the sums were compared with; nil for none
+	Weights  *ridge.Residual `json:"weights,omitempty"`  // nil without a model, or if the sums determine none
 	Holds    bool            `json:"holds"`
 	Why      []string        `json:"why,omitempty"` // what does not hold
 }
@@ -25,11 +25,11 @@ type AuditSums struct {
 // WriteTo prints the result for people.
 func (r *AuditSums) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
-	levels := ""
+	segments := ""
 	if r.Segments > 0 {
-		levels = " of " + report.Counted(r.Segments, "level")
+		segments = " of " + report.Counted(r.Segments, "segment")
 	}
-	fmt.Fprintf(&b, "sums      %s in %s%s\n", report.Counted64(r.Rows, "row"), report.Counted(r.Folds, "fold"), levels)
+	fmt.Fprintf(&b, "sums      %s in %s%s\n", report.Counted64(r.Rows, "row"), report.Counted(r.Folds, "fold"), segments)
 	if r.Data != nil {
 		fmt.Fprintf(&b, "rows      %s; wrong sums pass with a probability below 2⁻⁶⁰\n", r.Data)
 	}
@@ -75,10 +75,11 @@ func (r *Sum) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "new       classes that the recipe does not have: %s\n", report.SomeOf(r.NewClasses))
 	}
 	if n := len(r.Segments); n > 0 {
-		fmt.Fprintf(&b, "levels    %s of %s\n", report.Counted(n, "level"), strings.Join(r.SegmentColumns, ", "))
+		fmt.Fprintf(&b, "segments  %s of %s\n", report.Counted(n, "segment"), strings.Join(r.SegmentColumns, ", "))
 		if last := r.Segments[n-1]; len(last.Members) > 1 {
-			fmt.Fprintf(&b, "pooled    %s with fewer than %s, as one: %s\n", report.Counted(len(last.Members), "level"),
-				report.Counted64(r.MinRows, "row"), report.SomeOf(sums.NamesOf(last.Members)))
+			fmt.Fprintf(&b, "pooled    %s with fewer than %s, as one: %s\n",
+				report.Counted(len(last.Members), "segment"), report.Counted64(r.MinRows, "row"),
+				report.SomeOf(sums.NamesOf(last.Members)))
 		}
 	}
 	report.Drift(&b, r.Manifest.Drift, "drift     ")

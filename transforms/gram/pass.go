@@ -47,7 +47,7 @@ type Spec struct {
 	// Segments is not empty if the rows of different segments of a column are summed separately, each
 	// in a set of folds of its own. Segments[i] has the names of the segments in set i. If the last set
 	// has no names, it has the rows of all other segments.
-	Segments [][]string `json:"levels,omitempty"`
+	Segments [][]string `json:"segments,omitempty"`
 	// PassFollows is true if a later pass scores the rows of the first fold, so that the solve checks their classes
 	// and stores trials.
 	PassFollows bool `json:"pass_follows,omitempty"`
@@ -125,7 +125,7 @@ func (f *sumsFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, eleme
 // validate panics if options exclude each other.
 func (s *Spec) validate() {
 	if s.Rows && (s.Components > 0 || s.Segments != nil || s.Frequent != nil || s.Random != nil) {
-		panic("gram: rows are stored, but not for an embedding, by level, by frequency or in an audit")
+		panic("gram: rows are stored, but not for an embedding, by segment, by frequency or in an audit")
 	}
 }
 

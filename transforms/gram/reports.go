@@ -26,7 +26,7 @@ type ShardReport struct {
 	RowHashes []byte  `json:"contents,omitempty"`
 	Positions []int64 `json:"positions,omitempty"`
 	// Segments reports the rows of each segment, if they are summed by segment. A segment may occur several times.
-	Segments []SegmentReport `json:"levels,omitempty"`
+	Segments []SegmentReport `json:"segments,omitempty"`
 }
 
 // joinReports joins the reports of a shard, one from each stripe, into one. They agree about the rows,
@@ -63,7 +63,7 @@ func joinReports(lines [][]byte) ([][]byte, error) {
 
 // SegmentReport reports on the rows of one segment. Copies and RowHashes are as in the ShardReport.
 type SegmentReport struct {
-	Segment   int     `json:"level"` // index in Spec.Segments
+	Segment   int     `json:"segment"` // index in Spec.Segments
 	Rows      int64   `json:"rows,omitempty"`
 	Classes   []int64 `json:"classes,omitempty"` // rows of each class
 	Copies    []byte  `json:"copies,omitempty"`
@@ -113,7 +113,8 @@ func (l *bySegment) each(b *rowio.Block, add func(segment int, counts *segmentRo
 		if !known && l.others {
 			segment = len(l.rows) - 1
 		} else if !known {
-			return fmt.Errorf("gram: level %q did not occur when rows were counted; were files replaced?", b.Segments[i])
+			return fmt.Errorf("gram: segment %q did not occur when rows were counted; were files replaced?",
+				b.Segments[i])
 		}
 		l.indices[segment] = append(l.indices[segment], i)
 	}

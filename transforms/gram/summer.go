@@ -120,8 +120,8 @@ func (s *Accumulator) add(at profile.ShardStart, b *rowio.Block) error {
 	if s.segments == nil {
 		return s.addTo(0, &s.all, at, b)
 	}
-	return s.segments.each(b, func(level int, counts *segmentRows, b *rowio.Block) error {
-		return s.addTo(level*s.pass.Spec.Folds, &counts.perSet, at, b)
+	return s.segments.each(b, func(segment int, counts *segmentRows, b *rowio.Block) error {
+		return s.addTo(segment*s.pass.Spec.Folds, &counts.perSet, at, b)
 	})
 }
 

@@ -236,7 +236,7 @@ func (d *data) lambda(ctx context.Context, train []unit, whole *ridge.Sum) (_ fl
 	return fit.Lambda, nil
 }
 
-// directories groups the parts of a unit by directory: levels of a directory are different rows by design, so
+// directories groups the parts of a unit by directory: segments of a directory are different rows by design, so
 // none of them could judge the others.
 func (d *data) directories(u unit) (all []unit) {
 	for _, i := range u.parts {

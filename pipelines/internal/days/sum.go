@@ -40,7 +40,7 @@ func validateSum(o options.Sum) error {
 		return err
 	}
 	if len(o.By) == 0 && o.MinRows != 0 || o.MinRows < 0 {
-		return exit.Usagef("--min_rows pools the levels of --by, and is not negative")
+		return exit.Usagef("--min_rows pools the segments of --by, and is not negative")
 	}
 	return job.Validate(o.Job, o.Data, o.Out, job.Dir{Flag: "out", Name: o.Out},
 		job.Dir{Flag: "recipe", Name: o.Recipe})
@@ -213,7 +213,7 @@ func existingSum(ctx context.Context, o options.Sum, r *sums.Recipe, leaf sums.L
 		return nil, exit.Dataf(
 			"%s has sums by another recipe than %s; remove it, or name another directory with --out", o.Out, o.Recipe)
 	case !slices.Equal(p.SegmentColumns, o.By) || p.MinRows != o.MinRows:
-		return nil, exit.Dataf("%s has sums by other levels: --by %s and --min_rows %d; remove it, or "+
+		return nil, exit.Dataf("%s has sums by other segments: --by %s and --min_rows %d; remove it, or "+
 			"name another directory with --out",
 			o.Out, cmp.Or(strings.Join(p.SegmentColumns, ","), "''"), p.MinRows)
 	case len(p.Leaves) != 1 || len(p.Forgotten) > 0 || p.Leaves[0].Digest != leaf.Digest:

@@ -219,7 +219,7 @@ func (f *sumFit) add(ctx context.Context) (err error) {
 	return nil
 }
 
-// solve fits a model to the total, and segments to the sums of levels.
+// solve fits a model to the total, and a linear model to the sums of each segment.
 func (f *sumFit) solve(ctx context.Context) (err error) {
 	t := f.job.Training
 	defer t.Job.Time("solve")()

@@ -152,7 +152,7 @@ type PassResult struct {
 	Digest   string                // digest of the profile in hexadecimal digits: the fingerprint of the data
 	Distinct *profile.DistinctRows // rows
 	Keys     *profile.FoldKeys     // of rows
-	Segments profile.SegmentCounts // rows per level of sum --by
+	Segments profile.SegmentCounts // rows per segment of sum --by
 }
 
 // statisticsOf returns the statistics of the rows of a dataset and of their columns.

@@ -263,8 +263,8 @@ func groupsOf(t *sumdirs.Total, column string) (all []group, notes []string, err
 	for _, n := range []struct {
 		rows int64
 		why  string
-	}{{pooled, "levels that were pooled (sum --min_rows)"}, {unknown, "missing values, or levels that the recipe does " +
-		"not know"}} {
+	}{{pooled, "segments that were pooled (sum --min_rows)"}, {unknown, "missing values, or levels that the " +
+		"recipe does not know"}} {
 		if n.rows > 0 {
 			notes = append(notes, fmt.Sprintf("%s of %s have the weights of all rows", report.Counted64(n.rows, "row"), n.why))
 		}

@@ -71,7 +71,7 @@ type Folding struct {
 	Lambda     []float64 // values of λ to try
 	Ordered    bool      // folds follow each other in time
 	Components int       // number of components of an embedding; 0 for other models
-	Segments   int       // number of levels with separate sums; 0 if all rows are summed together
+	Segments   int       // number of segments with separate sums; 0 if all rows are summed together
 }
 
 // numSums returns the number of sums of a pass.

@@ -30,7 +30,7 @@ func refutef(r *results.AuditSums, format string, args ...any) {
 
 // Audit compares sums with the rows of o.Data, by package audit, and the weights of o.Model with
 // the sums, by ridge.CheckWeights. One of the two may be missing. It compares the total of several
-// directories, but each level of a single directory. If a comparison fails, the error is an
+// directories, but each segment of a single directory. If a comparison fails, the error is an
 // *exit.GateError and the result is complete.
 func Audit(ctx context.Context, o options.AuditSums) (r *results.AuditSums, err error) {
 	if len(o.Data.Files) == 0 && o.Model == "" {
@@ -85,7 +85,7 @@ type auditState struct {
 	job   *job.Job
 	all   *Total
 	pass  *gram.Audit
-	found gram.Audited // fingerprints of the rows, minus the fingerprints of the levels so far
+	found gram.Audited // fingerprints of the rows, minus the fingerprints of the segments so far
 	total *ridge.Sum   // over all folds; nil if no model is compared
 }
 
@@ -105,7 +105,7 @@ func (a *auditState) compare(ctx context.Context, o options.AuditSums) error {
 		}
 		a.pass.Spec.Segments = append(a.pass.Spec.Segments, nil)
 		if o.Where == "" && len(o.Without) == 0 {
-			each = append(each, &Total{Recipe: a.all.Recipe}) // no sums: there must be no rows of other levels
+			each = append(each, &Total{Recipe: a.all.Recipe}) // no sums: there must be no rows of other segments
 		}
 	}
 	var model *models.Model
@@ -126,7 +126,7 @@ func (a *auditState) compare(ctx context.Context, o options.AuditSums) error {
 		if err := a.read(ctx, o); err != nil {
 			return err
 		}
-		if a.Data.Used != a.Rows && len(each) != a.Segments { // else there may be rows of other levels
+		if a.Data.Used != a.Rows && len(each) != a.Segments { // else there may be rows of other segments
 			hint := ""
 			if o.Where != "" || len(o.Without) > 0 {
 				hint = " (of several directories, --data must have only the rows that meet --where and --without)"
@@ -180,14 +180,14 @@ func (a *auditState) read(ctx context.Context, o options.AuditSums) error {
 	return err
 }
 
-// subtract subtracts level i from a.found, and adds it to a.total.
-func (a *auditState) subtract(ctx context.Context, i int, level *Total, shape ridge.Shape) error {
+// subtract subtracts segment i from a.found, and adds it to a.total.
+func (a *auditState) subtract(ctx context.Context, i int, segment *Total, shape ridge.Shape) error {
 	name := ""
 	switch {
 	case i < a.Segments:
-		name = level.Terms[0].Leaves[0].Name + ", "
+		name = segment.Terms[0].Leaves[0].Name + ", "
 	case a.Segments > 0:
-		name = "rows of other levels, "
+		name = "rows of other segments, "
 	}
 	test, n := audit.Audit{Shape: shape, Random: a.pass.Spec.Random}, audit.Len(shape)
 	for fold := range a.Folds {
@@ -195,7 +195,7 @@ func (a *auditState) subtract(ctx context.Context, i int, level *Total, shape ri
 		if a.Data != nil {
 			left = a.found.Left[(i*a.Folds+fold)*n:][:n]
 		}
-		if err := level.eachPart(ctx, level.Terms, shape, fold, func(part int, sum []float64) error {
+		if err := segment.eachPart(ctx, segment.Terms, shape, fold, func(part int, sum []float64) error {
 			if left != nil {
 				test.Subtract(left, part, sum)
 			}
@@ -211,7 +211,7 @@ func (a *auditState) subtract(ctx context.Context, i int, level *Total, shape ri
 		}
 	}
 	if a.Data != nil && !bytes.Equal(profile.AppendFrequentRows(nil, a.found.Copies[i]),
-		profile.AppendFrequentRows(nil, level.Added.Copies)) {
+		profile.AppendFrequentRows(nil, segment.Added.Copies)) {
 		refutef(a.AuditSums, "%sall folds: the frequent rows that are counted apart differ", name)
 	}
 	return nil

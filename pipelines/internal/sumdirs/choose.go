@@ -68,11 +68,11 @@ func Open(ctx context.Context, o options.SumDirs) ([]Term, error) {
 		if slices.Contains(added, dir) {
 			continue
 		}
-		levels, err := sums.OpenSegments(ctx, dir)
+		segments, err := sums.OpenSegments(ctx, dir)
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range levels {
+		for _, d := range segments {
 			if left := withoutLeaves(terms, d); left != nil { // the same sums under another name
 				terms = left
 				continue
@@ -116,14 +116,14 @@ type labelFilter struct {
 	used    map[*where.Condition]bool // conditions of without that some sums have met
 }
 
-// open returns the sums in a directory that are added. If all levels are, the first one gets the counts of rows
-// that were set aside, which belong to no level.
+// open returns the sums in a directory that are added. If all segments are, the first one gets the counts of rows
+// that were set aside, which belong to no segment.
 func (f labelFilter) open(ctx context.Context, dir string) (chosen []*sums.Dir, err error) {
-	levels, err := sums.OpenSegments(ctx, dir)
+	segments, err := sums.OpenSegments(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range levels {
+	for _, d := range segments {
 		holds, err := f.holds(d)
 		if err != nil {
 			return nil, &exit.DataError{Err: err}
@@ -132,7 +132,7 @@ func (f labelFilter) open(ctx context.Context, dir string) (chosen []*sums.Dir, 
 			chosen = append(chosen, d)
 		}
 	}
-	if len(chosen) == len(levels) {
+	if len(chosen) == len(segments) {
 		chosen[0].CountSetAside()
 	}
 	return chosen, nil

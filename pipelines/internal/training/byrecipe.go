@@ -39,7 +39,7 @@ type ByRecipe struct {
 	Calibrate      options.Calibration // options.CalibrationPlatt gives a classifier probabilities; options.CalibrationNone or "" does not
 	MaxBadFraction float64             // share of rows that may be set aside, 0 to 1
 	options.Reporting
-	MinRows   int64 // levels with fewer rows are pooled
+	MinRows   int64 // segments with fewer rows are pooled
 	Job       options.Job
 	RowHashes bool // put hashes of rows into WorkSums.Reports, unless there are more than sums.MaxRowHashes
 	Positions bool // put hashes and positions of all rows into WorkSums.Reports
@@ -170,7 +170,7 @@ const (
 	listedPositionBytes = 640 // its hash and position, in reports, in the list and in a certificate
 )
 
-// planSums sets the grid of weights and the levels for the profiled rows, and reserves the memory of their sums.
+// planSums sets the grid of weights and the segments for the profiled rows, and reserves the memory of their sums.
 func (j *RecipeJob) planSums() (err error) {
 	o, t, p := &j.options, j.Training, j.Training.Prepared
 	rows := p.Counts.Used
@@ -196,16 +196,16 @@ func (o ByRecipe) segments(p *prepare.Prepared) ([][]sums.Member, error) {
 	}
 	columns := strings.Join(p.Data.Segments.Columns, ", ")
 	if p.Segments.Many {
-		return nil, exit.Dataf("--by %s: the rows have more than %d different levels; choose columns with fewer values",
-			columns, profile.MaxSegments)
+		return nil, exit.Dataf("--by %s: the rows have more than %d different segments; choose columns with fewer "+
+			"values", columns, profile.MaxSegments)
 	}
-	levels := sums.PoolSegments(p.Segments.Rows, o.MinRows)
-	if len(levels) > sums.MaxSegments {
-		return nil, exit.Dataf("--by %s: there are %d levels of at least %d rows, each of which has sums of its own; the "+
-			"limit is %d: pool those with few rows by a larger --min_rows", columns, len(levels), max(1, o.MinRows),
-			sums.MaxSegments)
+	segments := sums.PoolSegments(p.Segments.Rows, o.MinRows)
+	if len(segments) > sums.MaxSegments {
+		return nil, exit.Dataf("--by %s: there are %d segments of at least %d rows, each of which has sums of its own; "+
+			"the limit is %d: pool those with few rows by a larger --min_rows", columns, len(segments),
+			max(1, o.MinRows), sums.MaxSegments)
 	}
-	return levels, nil
+	return segments, nil
 }
 
 // begin begins a job, before any data is read.
@@ -278,7 +278,7 @@ type WorkSums struct {
 	State    gram.State
 	Shape    ridge.Shape
 	Folds    int
-	Copies   []profile.FrequentRow // frequent rows, which are counted instead of summed; with Levels, levels have them
+	Copies   []profile.FrequentRow // frequent rows, which are counted instead of summed; with Segments, these have them
 	Segments []SegmentSums         // nil if all rows are summed together
 	Reports  []gram.ShardReport
 }

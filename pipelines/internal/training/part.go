@@ -44,7 +44,7 @@ func (s *WorkSums) bySegment(segments [][]sums.Member) (err error) {
 	for _, r := range s.Reports {
 		for _, l := range r.Segments {
 			if l.Segment < 0 || l.Segment >= len(segments) {
-				return fmt.Errorf("a report of level %d of %d", l.Segment, len(segments))
+				return fmt.Errorf("a report of segment %d of %d", l.Segment, len(segments))
 			}
 			segment := &s.Segments[l.Segment]
 			rows[l.Segment] += l.Rows
@@ -63,7 +63,7 @@ func (s *WorkSums) bySegment(segments [][]sums.Member) (err error) {
 	for i, members := range segments {
 		s.Segments[i].Members = members
 		if want := (&sums.Segment{Members: members}).Rows(); want != rows[i] {
-			return fmt.Errorf("level %s had %d rows when they were counted, and %d when they were summed",
+			return fmt.Errorf("segment %s had %d rows when they were counted, and %d when they were summed",
 				members[0].Name, want, rows[i])
 		}
 	}

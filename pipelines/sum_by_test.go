@@ -21,11 +21,11 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// leveledRow is a row of a table whose columns a condition can be on.
-type leveledRow struct{ day, country, source, text string }
+// segmentedRow is a row of a table whose columns a condition can be on.
+type segmentedRow struct{ day, country, source, text string }
 
 // holds reports whether a condition with these parts holds for the row.
-func (r leveledRow) holds(countries []string, source, from string, not bool) bool {
+func (r segmentedRow) holds(countries []string, source, from string, not bool) bool {
 	in := false
 	for _, c := range countries {
 		in = in || c == r.country
@@ -33,9 +33,9 @@ func (r leveledRow) holds(countries []string, source, from string, not bool) boo
 	return in != not && (source == "" || r.source == source) && r.day >= from
 }
 
-// leveledTables writes a table for each of a few days and returns the rows that can be used. Rows are
+// segmentedTables writes a table for each of a few days and returns the rows that can be used. Rows are
 // given by kind.
-func leveledTables(t *testing.T, dir, kind string) (header string, rows []leveledRow, days []string) {
+func segmentedTables(t *testing.T, dir, kind string) (header string, rows []segmentedRow, days []string) {
 	r := rand.New(rand.NewPCG(uint64(len(kind)), 3))
 	header = "x,z,country,source,g,w,y\n"
 	for d := range 4 {
@@ -56,16 +56,16 @@ func leveledTables(t *testing.T, dir, kind string) (header string, rows []levele
 			if kind != "targets" {
 				y = []string{"no", "yes"}[r.IntN(2)]
 				if country == "FR" && d > 0 && i%2 == 0 {
-					y = "maybe" // a class that other levels lack
+					y = "maybe" // a class that other segments lack
 				}
 			}
 			line := fmt.Sprintf("%.3f,%.3f,%s,%s,%d,%d,%s\n", x, z, country, source, r.IntN(9), 1+r.IntN(3), y)
-			rows = append(rows, leveledRow{day, country, source, line})
+			rows = append(rows, segmentedRow{day, country, source, line})
 			text += line
 		}
 		if kind == "classes" {
-			const aside = "1,1,DE,web,1,1,\n" // has no label, and so it counts only where all levels are taken
-			rows = append(rows, leveledRow{text: aside})
+			const aside = "1,1,DE,web,1,1,\n" // has no label, and so it counts only where all segments are taken
+			rows = append(rows, segmentedRow{text: aside})
 			text += aside
 		}
 		jobtest.Write(t, dir, "day-"+day+".csv", text)
@@ -73,9 +73,9 @@ func leveledTables(t *testing.T, dir, kind string) (header string, rows []levele
 	return header, rows, days
 }
 
-// A model that fit makes from the levels for which a condition holds equals, byte for byte, the model of
+// A model that fit makes from the segments for which a condition holds equals, byte for byte, the model of
 // a training run by the recipe on these rows.
-func TestModelOfLevelsEqualsModelOfTheirRows(t *testing.T) {
+func TestModelOfSegmentsEqualsModelOfTheirRows(t *testing.T) {
 	tries := 5
 	if os.Getenv("BOCHNER_LONG") != "" {
 		tries = 2500
@@ -85,7 +85,7 @@ func TestModelOfLevelsEqualsModelOfTheirRows(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			at := func(name string) string { return filepath.Join(dir, name) }
-			header, rows, days := leveledTables(t, dir, kind)
+			header, rows, days := segmentedTables(t, dir, kind)
 			data := func(name string) dataset.Options {
 				o := dataset.Options{Files: []string{at(name)}, Label: "y"}
 				if kind == "groups" {
@@ -113,7 +113,7 @@ func TestModelOfLevelsEqualsModelOfTheirRows(t *testing.T) {
 			if _, err := os.Stat(at("sums/dt=" + days[0] + "/copies.bin")); (err == nil) != (kind == "copies") {
 				t.Fatalf("are rows counted apart? %v", err)
 			}
-			auditsLevels(t, dir, days, data)
+			auditsSegments(t, dir, days, data)
 			r := rand.New(rand.NewPCG(1, 2))
 			for i := range tries {
 				fitsAsTrained(t, r, dir, i, header, rows, func(name string) dataset.Options { return data(name) })
@@ -123,7 +123,7 @@ func TestModelOfLevelsEqualsModelOfTheirRows(t *testing.T) {
 }
 
 // fitsAsTrained compares fit under a random condition with a training on the rows for which it holds.
-func fitsAsTrained(t *testing.T, r *rand.Rand, dir string, i int, header string, rows []leveledRow,
+func fitsAsTrained(t *testing.T, r *rand.Rand, dir string, i int, header string, rows []segmentedRow,
 	data func(name string) dataset.Options) {
 	t.Helper()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -159,7 +159,7 @@ func fitsAsTrained(t *testing.T, r *rand.Rand, dir string, i int, header string,
 	trained, trainErr := Train(jobtest.Ctx, options.Train{Recipe: at("recipe"), Model: at("trained"),
 		Prepare: options.Prepare{Data: data("some.csv"), MaxBadFraction: 0.1}})
 	if fitErr != nil || trainErr != nil {
-		// Both refuse rows of one class, or none; and levels that are pooled cannot be divided.
+		// Both refuse rows of one class, or none; and segments that are pooled cannot be divided.
 		if fitErr == nil || trainErr == nil && !strings.Contains(fitErr.Error(), "are pooled") {
 			t.Errorf("%d: %s: %v, but %v", i, condition, fitErr, trainErr)
 		}
@@ -174,9 +174,9 @@ func fitsAsTrained(t *testing.T, r *rand.Rand, dir string, i int, header string,
 	}
 }
 
-// auditsLevels compares sums by level with rows: rows may change neither their values nor their levels, except
-// for levels that are not audited, and levels of several directories.
-func auditsLevels(t *testing.T, dir string, days []string, data func(name string) dataset.Options) {
+// auditsSegments compares sums by segment with rows: rows may change neither their values nor their segments, except
+// for segments that are not audited, and segments of several directories.
+func auditsSegments(t *testing.T, dir string, days []string, data func(name string) dataset.Options) {
 	t.Helper()
 	audit := func(day, condition, file, want string) {
 		t.Helper()
@@ -215,7 +215,7 @@ func auditsLevels(t *testing.T, dir string, days []string, data func(name string
 	audit(days[0], "country='U S'", "changed.csv", "")
 	audit("*", "", "changed.csv", "")
 	changed(",DE,web,", ",IT,web,")
-	audit(days[0], "", "changed.csv", "rows of other levels, ")
+	audit(days[0], "", "changed.csv", "rows of other segments, ")
 	audit(days[0], "country=FR", "changed.csv", "")
 
 	m, err := models.LoadURI(jobtest.Ctx, filepath.Join(dir, "recipe"))
@@ -249,7 +249,7 @@ func manifestOf(t *testing.T, dir string) string {
 func TestInvalidConditionsOnSumsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	_, _, days := leveledTables(t, dir, "targets")
+	_, _, days := segmentedTables(t, dir, "targets")
 	data := dataset.Options{Files: []string{at("day-" + days[0] + ".csv")}, Label: "y"}
 	o := options.Train{Model: at("recipe"), Prepare: options.Prepare{Data: data, Seed: 1,
 		Kernel: &fourier.GaussianOptions{Features: 12}}}
@@ -287,7 +287,7 @@ func TestInvalidConditionsOnSumsAreRejected(t *testing.T) {
 	}
 	sum.By = []string{"source"}
 	_, err = Sum(jobtest.Ctx, sum)
-	jobtest.WantError(t, "other levels", err, exit.CodeData, "has sums by other levels")
+	jobtest.WantError(t, "other segments", err, exit.CodeData, "has sums by other segments")
 	sum.By, sum.Out = []string{"nothing"}, at("sums/dt=2026-03-01")
 	_, err = Sum(jobtest.Ctx, sum)
 	jobtest.WantError(t, "no such column", err, exit.CodeData, "nothing")
@@ -295,7 +295,7 @@ func TestInvalidConditionsOnSumsAreRejected(t *testing.T) {
 
 // Segments with similar names stay separate, sums of segments answer like sums of whole days, and the segments
 // that a model was fitted to are not removed, in whichever directory it was asked from.
-func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
+func TestSegmentsStandForTheirRowsInEveryJob(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	r := rand.New(rand.NewPCG(1, 1))
@@ -351,7 +351,7 @@ func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
 			r2 = append(r2, *a.Tables[0].Rows[0].R2)
 		}
 		if math.Abs(r2[0]-r2[1]) > 1e-9 {
-			t.Errorf("%s: R² %g of days, %g of their levels", question, r2[0], r2[1])
+			t.Errorf("%s: R² %g of days, %g of their segments", question, r2[0], r2[1])
 		}
 	}
 
