@@ -134,7 +134,7 @@ func (j *job) look(command string) error {
 		case ".json", ".jsonl", ".txt":
 			text = []byte(j.normal(string(text)))
 		case ".html": // says nothing of when and where
-			text = volatileNames.ReplaceAll(text, []byte("$1"))
+			text = volatileNames.ReplaceAll([]byte(j.withoutDir(string(text))), []byte("$1"))
 		}
 		j.found[command+" "+j.normal(filepath.ToSlash(name))] = digest(text)
 		return nil
@@ -157,11 +157,17 @@ var volatileTexts = []*regexp.Regexp{
 	regexp.MustCompile(`(?m)\b\d+\.\d *(?:<- chosen)?$`),
 }
 
-// normal returns a text without the volatileTexts.
-func (j *job) normal(text string) string {
+// withoutDir returns a text without the directory of the job.
+func (j *job) withoutDir(text string) string {
 	if dir, err := filepath.Abs(j.dir()); err == nil {
 		text = strings.ReplaceAll(text, dir, "")
 	}
+	return text
+}
+
+// normal returns a text without the volatileTexts.
+func (j *job) normal(text string) string {
+	text = j.withoutDir(text)
 	for _, r := range volatileTexts {
 		text = r.ReplaceAllString(text, "$1")
 	}
