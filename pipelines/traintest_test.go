@@ -217,7 +217,10 @@ func TestInvalidTestSetsAreRejected(t *testing.T) {
 		"none in one of the two parts":       {nil, options.TrainAndTest{TestShare: 1 - 1e-9}},
 		"--fold_column":                      {func(o *options.Train) { o.Split.Fold = "size" }, options.TrainAndTest{TestShare: 0.2}},
 		"--recipe":                           {func(o *options.Train) { o.Recipe = "model" }, options.TrainAndTest{TestShare: 0.2}},
-		"there is one group":                 {func(o *options.Train) { o.Split.Group = []string{"who"} }, options.TrainAndTest{TestShare: 0.2}},
+		"--test 0.2 with --time_split: the gap leaves no rows before it": {func(o *options.Train) {
+			o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "600d"
+		}, options.TrainAndTest{TestShare: 0.2}},
+		"there is one group": {func(o *options.Train) { o.Split.Group = []string{"who"} }, options.TrainAndTest{TestShare: 0.2}},
 	} {
 		o := tested(file, filepath.Join(dir, "model"))
 		o.Job.Log = io.Discard

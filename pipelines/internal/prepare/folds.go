@@ -353,8 +353,8 @@ func holdOutByKey(ctx context.Context, o Options, j *job.Job, d *dataset.Dataset
 	part.Columns, part.Key = d.Key.Columns, d.Key
 	columns := strings.Join(d.Key.Columns, ", ")
 	if o.Split.By() == profile.ByTime {
-		gap, err := columnGap(o, d.Key)
-		if err != nil {
+		var gap float64
+		if gap, err = columnGap(o, d.Key); err != nil {
 			return nil, "", err
 		}
 		part.From, part.Gap, err = p.Keys.Since(part.Share, gap)
