@@ -91,7 +91,8 @@ func headerOf(f *dataset.File, head []byte) (h header, err error) {
 		}
 	}
 	if h.Columns && f.Compressed() {
-		return h, errors.New(`is compressed, and has its columns one after another (Fortran order); decompress it, or save it by rows, in Python: numpy.save("FILE", numpy.ascontiguousarray(array))`)
+		return h, errors.New("is compressed, and has its columns one after another (Fortran order); decompress it, " +
+			`or save it by rows, in Python: numpy.save("FILE", numpy.ascontiguousarray(array))`)
 	}
 	return h, nil
 }
